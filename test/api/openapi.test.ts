@@ -21,14 +21,18 @@ interface Operation {
   requestBody?: { content: Record<string, object> };
   responses: Record<
     string,
-    { description: string; headers?: object; content?: Record<string, { schema?: object }> }
+    {
+      description: string;
+      headers?: object;
+      content?: Record<string, { schema?: object; examples?: object }>;
+    }
   >;
 }
 interface Document {
   openapi: string;
   info: { title: string; version: string };
   paths: Record<string, Record<string, Operation>>;
-  components: { securitySchemes: Record<string, object>; schemas?: Record<string, object> };
+  components: Record<'securitySchemes' | 'schemas' | 'parameters' | 'responses', Record<string, object>>;
   security: Record<string, unknown[]>[];
 }
 
@@ -40,9 +44,34 @@ beforeAll(async () => {
   expect(status).toBe(200);
   document = body;
   operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+    Object.entries(methods).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path,
+      operation: resolve(operation),
+    })),
   );
 });
+
+/** The operation with its parameters and answers in place of references to them. */
+function resolve(operation: Operation): Operation {
+  const at = <T extends object>(it: T): T => {
+    if (!('$ref' in it)) return it;
+    const [, , kind = '', name = ''] = String(it.$ref).split('/');
+    return document.components[kind as 'parameters']?.[name] as T;
+  };
+  const responses = Object.entries(operation.responses).map(([status, it]) => [status, at(it)]);
+  return {
+    ...operation,
+    ...(operation.parameters && { parameters: operation.parameters.map(at) }),
+    responses: Object.fromEntries(responses),
+  };
+}
+
+/** The errors that an operation may answer with. */
+const problemsOf = ({ responses }: Operation) =>
+  Object.values(responses).flatMap(({ content }) =>
+    Object.keys(content?.['application/problem+json']?.examples ?? {}),
+  );
 
 describe('/openapi.json', () => {
   it('is an OpenAPI 3.1 document', () => {
@@ -74,7 +103,9 @@ describe('/openapi.json', () => {
     for (const { path, operation } of operations) {
       if (path.startsWith('/v1/')) {
         expect(operation.security).toBeUndefined();
-        expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['401', '429', '503']));
+        expect(problemsOf(operation)).toEqual(
+          expect.arrayContaining(['missing-api-key', 'rate-limited', 'database-unavailable']),
+        );
       } else {
         expect(operation.security).toEqual([]);
       }
@@ -85,7 +116,7 @@ describe('/openapi.json', () => {
     for (const { path, operation } of operations) {
       for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
         const names = path.startsWith('/v1/') ? ['RateLimit-Policy', 'RateLimit'] : [];
-        if (/409|429|503/.test(status)) names.push('Retry-After');
+        if (/409|429|503|default/.test(status)) names.push('Retry-After');
         const own = Object.keys(headers).filter((name) => /^RateLimit|^Retry/.test(name));
         expect(own, `${path} ${status}`).toEqual(names);
         expect(Object.keys(headers)).toContain('X-Request-Id');
@@ -143,22 +174,44 @@ describe('/openapi.json', () => {
       const names = operation.parameters?.filter((it) => it.in === 'header').map(({ name }) => name) ?? [];
       const own = operation.operationId === 'readFeed' ? ['Last-Event-ID'] : [];
       expect(names, operation.operationId).toEqual(method === 'POST' ? ['Idempotency-Key'] : own);
-      if (method === 'POST') expect(operation.responses).toHaveProperty('409');
+      if (method === 'POST') expect(problemsOf(operation)).toContain('request-in-progress');
     }
   });
 
   it('tells the errors of one status apart by their types', () => {
-    const { content = {} } = document.paths['/v1/webhooks']?.post?.responses['403'] ?? {};
-    expect(content['application/problem+json']?.schema).toMatchObject({
-      properties: { type: { enum: ['/problems/missing-scope', '/problems/limited-api-key'] } },
+    const { operation } = operations.find((it) => it.operation.operationId === 'createWebhook') ?? {};
+    const { schema } = operation?.responses['403']?.content?.['application/problem+json'] ?? {};
+    expect(schema).toEqual({
+      allOf: [{ $ref: '#/components/schemas/Problem' }],
+      oneOf: [
+        { $ref: '#/components/schemas/MissingScopeProblem' },
+        { $ref: '#/components/schemas/LimitedApiKeyProblem' },
+      ],
     });
+    expect(document.components.schemas).toMatchObject({
+      MissingScopeProblem: {
+        allOf: [{ $ref: '#/components/schemas/Problem' }],
+        properties: { type: { const: '/problems/missing-scope' }, status: { const: 403 } },
+      },
+    });
+  });
+
+  it('lists a status with errors of every route in default alone, and the document is small', () => {
+    for (const { path, operation } of operations) {
+      if (!path.startsWith('/v1/')) continue;
+      const { default: other, ...listed } = operation.responses;
+      expect(problemsOf({ responses: { default: other ?? { description: '' } } })).toContain('internal');
+      expect(Object.keys(listed).filter((status) => /401|408|431|500/.test(status))).toEqual([]);
+      expect(Object.keys(listed)).toContain('422');
+    }
+    expect(JSON.stringify(document).length).toBeLessThan(250_000);
   });
 
   it('shows the fields of a webhook and a movement', () => {
     const schemaOf = (path: string) => document.paths[path]?.post?.requestBody?.content['application/json'];
     expect(schemaOf('/v1/webhooks')).toEqual({ schema: { $ref: '#/components/schemas/NewWebhook' } });
     expect(schemaOf('/v1/imports')).toEqual({ schema: { $ref: '#/components/schemas/NewImport' } });
-    const { NewWebhook, NewTransaction } = document.components.schemas ?? {};
+    const { NewWebhook, NewTransaction } = document.components.schemas;
     const webhook = JSON.stringify(NewWebhook);
     for (const field of [
       'title',
@@ -178,7 +231,8 @@ describe('/openapi.json', () => {
 
   it('names no default that the API refuses, because generated clients send defaults', async () => {
     const { api_key: key } = await service.customer();
-    const parameters = document.paths['/v1/imports']?.post?.parameters ?? [];
+    const { parameters = [] } =
+      operations.find((it) => it.operation.operationId === 'createImport')?.operation ?? {};
     const defaults = parameters.flatMap(({ name, schema }) =>
       schema?.default === undefined ? [] : [`${name}=${schema.default}`],
     );
@@ -198,7 +252,8 @@ describe('/openapi.json', () => {
     for (const { operation } of operations)
       for (const { schema } of operation.parameters ?? [])
         expect(schema?.type).toMatch(/string|integer|boolean/);
-    const names = document.paths['/v1/transactions']?.get?.parameters?.map(({ name }) => name);
+    const { operation } = operations.find((it) => it.path === '/v1/transactions') ?? {};
+    const names = operation?.parameters?.map(({ name }) => name);
     expect(names).toEqual(
       'starts ends after dc amount amount_min amount_max currency q opponent_iban unique_id import_id withdrawn order page per_page cursor fields format columns separator decimal bom raw account'.split(
         ' ',

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -151,6 +151,7 @@ describe('oapi-codegen', () => {
       join(go, 'client.go'),
       document,
     ]);
+    expect((await stat(join(go, 'client.go'))).size).toBeLessThan(1_700_000);
     await writeFile(join(go, 'main.go'), GO);
     await writeFile(join(go, 'go.mod'), 'module example.com/client\n\ngo 1.24\n');
     const options = { cwd: go, env: { ...process.env, ...env } };

@@ -15,8 +15,8 @@ interface Response {
 }
 
 interface Document {
-  components: { headers: Record<string, Header> };
-  paths: Record<string, Record<string, { responses: Record<string, Response> }>>;
+  components: { headers: Record<string, Header>; responses: Record<string, Response> };
+  paths: Record<string, Record<string, { responses: Record<string, Response | { $ref: string }> }>>;
 }
 
 interface Contract {
@@ -84,7 +84,12 @@ function issuesOfAnswer(contract: Contract, pathname: string, method: string, an
     return pathname.startsWith('/v1/') ? issuesOfUnrouted(contract, method, answer) : [];
   }
   const { status, headers, body } = answer;
-  const response = operation.responses[status];
+  const listed = status in operation.responses ? String(status) : 'default';
+  const found = operation.responses[listed];
+  const [at, response] =
+    found !== undefined && '$ref' in found
+      ? [pointerOf(found.$ref), contract.document.components.responses[found.$ref.split('/').at(-1) ?? '']]
+      : [['paths', template, asked, 'responses', listed], found];
   if (response === undefined) return [`status ${status} is not documented`];
   const issues = issuesOfHeaders(contract, response, headers);
   if (method === 'HEAD') return issues;
@@ -92,11 +97,13 @@ function issuesOfAnswer(contract: Contract, pathname: string, method: string, an
   const content = response.content[type];
   if (content === undefined) return [...issues, `content type ${type} is not documented`];
   const { validatorAt } = contract;
-  const validate = validatorAt(
-    ...['paths', template, asked, 'responses', String(status), 'content', type, 'schema'],
-  );
-  return [...issues, ...issuesOf(validate, body)];
+  const validate = validatorAt(...at, 'content', type, 'schema');
+  const isOther = listed === 'default' && body.status !== status;
+  return [...issues, ...issuesOf(validate, body), ...(isOther ? ['the body has another status'] : [])];
 }
+
+/** The members of a reference such as `#/components/responses/Invalid`. */
+const pointerOf = (reference: string) => reference.split('/').slice(1);
 
 /** A path with a literal segment, such as /v1/settings/api, never has a sibling with a parameter there. */
 function matches(template: string, pathname: string): boolean {

@@ -12,16 +12,21 @@ export interface Operation {
   readonly bodies: ReadonlyMap<string, JsonSchema | null>;
 }
 
+interface Parameter {
+  in: string;
+  name: string;
+}
+
 type Content = Record<string, { schema?: JsonSchema }>;
 
 interface Document {
-  components: { schemas: Record<string, JsonSchema> };
+  components: { schemas: Record<string, JsonSchema>; parameters: Record<string, Parameter> };
   paths: Record<
     string,
     Record<
       string,
       {
-        parameters?: { in: string; name: string }[];
+        parameters?: (Parameter | { $ref: string })[];
         requestBody?: { content: Content };
       }
     >
@@ -43,7 +48,7 @@ export async function readOperations(
       name: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
       path,
-      parameters: parameters.map((it) => ({ in: it.in, name: it.name })),
+      parameters: parameters.map((it) => parameterOf(it, components.parameters)),
       bodies: new Map(
         Object.entries(requestBody?.content ?? {}).map(([type, { schema }]) => [
           type,
@@ -54,6 +59,15 @@ export async function readOperations(
       ),
     })),
   );
+}
+
+function parameterOf(
+  it: Parameter | { $ref: string },
+  named: Readonly<Record<string, Parameter>>,
+): Parameter {
+  const found = '$ref' in it ? named[it.$ref.split('/').at(-1) ?? ''] : it;
+  if (found === undefined) throw new Error(`${JSON.stringify(it)} refers to nothing`);
+  return { in: found.in, name: found.name };
 }
 
 /** Puts named schemas in the place of references to them. */

@@ -17,11 +17,14 @@ import type { ApiEnv } from '../../http/app.ts';
 import { ConflictView } from '../../intake/conflict-view.ts';
 import { DryRunView } from '../../intake/dry-run-view.ts';
 import { ImportView } from '../../intake/import-view.ts';
+import { WithdrawalPlanView } from '../../intake/withdrawal-plan-view.ts';
+import { WithdrawalView } from '../../intake/withdrawal-view.ts';
 import { Movement } from '../../ledger/movement.ts';
 import { TransactionView } from '../../movements/body.ts';
 import { VERSION } from '../../platform/config.ts';
+import { KINDS } from '../../sources/connectors/kinds.ts';
 import { NewSource, SourceChange } from '../../sources/source-input.ts';
-import { RunView, SourceView } from '../../sources/source-view.ts';
+import { KIND_NAMES, RunView, SourceView } from '../../sources/source-view.ts';
 import { StandingWebhookView } from '../../verdict/standing-view.ts';
 import { TemplateView } from '../../verdict/template-view.ts';
 import { NewCustomer } from '../../webhooks/create-customer.ts';
@@ -29,10 +32,17 @@ import { NewTemplate, NewWebhook, TemplateChange, WebhookChange } from '../../we
 import { NewImport } from '../routes/imports/create.ts';
 import { ReplayStatus } from '../routes/webhooks.ts';
 import { StatusView, TroubleView } from '../status-document.ts';
-import { EXAMPLES, PROBLEM_SCHEMA } from './errors.ts';
+import {
+  EXAMPLES,
+  ISSUE_SCHEMA,
+  PROBLEM_SCHEMA,
+  PROBLEM_SCHEMAS,
+  PROBLEM_WITH_ERRORS_SCHEMA,
+} from './errors.ts';
 import { EVENT_NOTIFICATION } from './event-notification.ts';
 import { type Audience, HEADERS } from './headers.ts';
 import { NOTIFICATION } from './notification.ts';
+import { type Paths, share } from './shared.ts';
 
 /** Builds /openapi.json from the descriptions of the routes. */
 
@@ -50,12 +60,27 @@ const DOCUMENTATION = {
       bearer: { type: 'http' as const, scheme: 'bearer' },
     },
     headers: HEADERS,
-    schemas: { Problem: PROBLEM_SCHEMA },
+    schemas: {
+      ProblemIssue: ISSUE_SCHEMA,
+      Problem: PROBLEM_SCHEMA,
+      ProblemWithErrors: PROBLEM_WITH_ERRORS_SCHEMA,
+      ...PROBLEM_SCHEMAS,
+    },
   },
   security: [{ apiKey: [] }, { bearer: [] }],
   servers: [{ url: '/' }],
   webhooks: { ...NOTIFICATION, ...EVENT_NOTIFICATION },
 };
+
+/** Such as `SftpSettings` and `SftpCredentials`. */
+const OF_KINDS: Record<string, v.GenericSchema> = Object.fromEntries(
+  KIND_NAMES.flatMap((kind) => {
+    const name = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
+    const { Settings, Credentials } = KINDS[kind];
+    const ofSettings: [string, v.GenericSchema] = [`${name}Settings`, Settings];
+    return Credentials.type === 'null' ? [ofSettings] : [ofSettings, [`${name}Credentials`, Credentials]];
+  }),
+);
 
 /** Schemas with a named type in generated clients, by the names of these types. A schema comes after the schemas that it contains. */
 const NAMED: Record<string, v.GenericSchema> = {
@@ -63,6 +88,7 @@ const NAMED: Record<string, v.GenericSchema> = {
   Account: AccountView,
   NewAccount,
   AccountChange,
+  Extended: TransactionView.entries.extended,
   Transaction: TransactionView,
   NewTransaction: Movement,
   NewImport,
@@ -72,6 +98,8 @@ const NAMED: Record<string, v.GenericSchema> = {
   Conflict: ConflictView,
   Import: ImportView,
   DryRun: DryRunView,
+  Withdrawal: WithdrawalView,
+  WithdrawalPlan: WithdrawalPlanView,
   Webhook: StandingWebhookView,
   NewWebhook,
   WebhookChange,
@@ -83,6 +111,7 @@ const NAMED: Record<string, v.GenericSchema> = {
   Replay: ReplayView,
   ReplayProgress: ReplayProgressView,
   Source: SourceView,
+  ...OF_KINDS,
   NewSource,
   SourceChange,
   SourceRun: RunView,
@@ -134,11 +163,25 @@ export async function createDocument(app: Hono<ApiEnv>, audience: Audience): Pro
     schemas[name] = named;
     names.set(JSON.stringify(named), name);
   }
-  const paths = refer(plain(document.paths), names);
-  const text = JSON.stringify(paths);
-  const isUsed = ([name]: [string, unknown]) => text.includes(`"#/components/examples/${name}"`);
-  const examples = Object.fromEntries(Object.entries(EXAMPLES).filter(isUsed));
-  return { ...document, paths, components: { ...document.components, examples, schemas } };
+  const shared = share(refer(plain(document.paths), names) as Paths, audience);
+  const text = JSON.stringify(shared);
+  const keepUsed = <T>(kind: string, values: Record<string, T>, isKept = (_name: string) => false) =>
+    Object.fromEntries(
+      Object.entries(values).filter(
+        ([name]) => isKept(name) || text.includes(`"#/components/${kind}/${name}"`),
+      ),
+    );
+  const isOfAll = (name: string) => !(name in PROBLEM_SCHEMAS);
+  return {
+    ...document,
+    paths: shared.paths,
+    components: {
+      ...document.components,
+      ...shared.components,
+      examples: keepUsed('examples', EXAMPLES),
+      schemas: keepUsed('schemas', schemas, isOfAll),
+    },
+  };
 }
 
 /** Replaces schemas that have a name with references. @param names by the schemas as JSON. */

@@ -1,10 +1,22 @@
+import { PROBLEM_TYPE } from '../../http/app.ts';
 import { PROBLEMS, type ProblemName } from '../../platform/problem.ts';
 import { MAX_ISSUES } from '../../platform/validation.ts';
-import { type Audience, headersOf, refer, type Traits } from './headers.ts';
+import { type Audience, type HeaderName, headersOf, refer, type Traits } from './headers.ts';
 
 /** The errors of the API, for /openapi.json. */
 
 const plainText = (description: string) => ({ type: 'string' as const, description });
+
+/** What is wrong with one value of a request. */
+export const ISSUE_SCHEMA = {
+  type: 'object' as const,
+  required: ['path', 'message'],
+  additionalProperties: false,
+  properties: {
+    path: plainText('The parameter, header, or path in the body.'),
+    message: plainText('What is allowed.'),
+  },
+};
 
 /** The body of every error, for the document's components. */
 export const PROBLEM_SCHEMA = {
@@ -26,15 +38,7 @@ export const PROBLEM_SCHEMA = {
       minItems: 1,
       maxItems: MAX_ISSUES,
       description: 'Each value that is not allowed.',
-      items: {
-        type: 'object' as const,
-        required: ['path', 'message'],
-        additionalProperties: false,
-        properties: {
-          path: plainText('The parameter, header, or path in the body.'),
-          message: plainText('What is allowed.'),
-        },
-      },
+      items: { $ref: '#/components/schemas/ProblemIssue' },
     },
   },
   additionalProperties: false,
@@ -97,36 +101,123 @@ export const namesOf = (
   ...problems,
 ];
 
-/** The errors by status. Several problems may share a status. */
-export function problemsOf(names: readonly ProblemName[], traits: Traits) {
-  const statuses = [...new Set(names.map((name) => PROBLEMS[name].status))].sort();
-  return Object.fromEntries(
-    statuses.map((status) => {
-      const those = [...new Set(names)].filter((name) => PROBLEMS[name].status === status);
-      return [
-        status,
-        {
-          description: those.map((name) => PROBLEMS[name].title).join('; '),
-          headers: refer(headersOf(status, traits)),
-          content: {
-            'application/problem+json': {
-              schema: {
-                allOf: [{ $ref: '#/components/schemas/Problem' }],
-                properties: {
-                  type: { enum: those.map((name) => `/problems/${name}`) },
-                  status: { const: status },
-                },
-                ...(status === 422 ? { required: ['errors'] } : {}),
-              },
-              examples: Object.fromEntries(
-                those.map((name) => [name, { $ref: `#/components/examples/${name}` }]),
-              ),
-            },
-          },
-        },
-      ];
-    }),
-  );
+/** Errors that an operation does not list by their statuses, because they are the same everywhere: its answer `default` has them. */
+const isGeneral = (name: ProblemName) =>
+  name !== 'invalid' && PROBLEMS[name].status !== 403 && GENERAL.has(name);
+
+const GENERAL = new Set<ProblemName>([
+  ...OF_HTTP,
+  ...OF_ALL,
+  ...Object.values(OF_CREDENTIALS).flat(),
+  ...OF_IDEMPOTENCY_KEYS,
+  ...OF_BODIES,
+]);
+
+/**
+ * The answers with errors, by status. Several problems may share a status. A status with general errors alone is part of `default`.
+ * @param isOpen whether everybody may call the route. It has no `default`.
+ */
+export function problemsOf(names: readonly ProblemName[], traits: Traits, isOpen: boolean) {
+  const all = [...new Set(names)];
+  const byStatus = new Map<number, ProblemName[]>();
+  for (const name of all) {
+    const { status } = PROBLEMS[name];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), name]);
+  }
+  const listed = [...byStatus].filter(([, those]) => isOpen || !those.every(isGeneral));
+  return {
+    ...Object.fromEntries(
+      listed.map(([status, those]) => {
+        const description = those.map((name) => PROBLEMS[name].title).join('; ');
+        return [status, answerOf(those, description, headersOf(status, traits))];
+      }),
+    ),
+    ...(isOpen
+      ? {}
+      : {
+          default: answerOf(
+            all.filter(isGeneral),
+            'Another error. The type says which.',
+            headersOf('default', traits),
+          ),
+        }),
+  };
+}
+
+const answerOf = (names: readonly ProblemName[], description: string, headers: readonly HeaderName[]) => ({
+  description,
+  headers: refer(headers),
+  content: {
+    [PROBLEM_TYPE]: {
+      schema: schemaOf(names),
+      examples: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/examples/${name}` }])),
+    },
+  },
+});
+
+/** The schema of an answer that has one of these problems. Clients without unions take it for a Problem. */
+function schemaOf(names: readonly ProblemName[]) {
+  const schemas = names.map((name) => ({ $ref: `#/components/schemas/${schemaNameOf(name)}` }));
+  const [first] = schemas;
+  const [status, ...others] = new Set(names.map((name) => PROBLEMS[name].status));
+  return schemas.length === 1 && first !== undefined
+    ? first
+    : { allOf: baseOf(others.length === 0 ? status : undefined), oneOf: schemas };
+}
+
+/** What each error with a status is. One schema alone, because openapi-python-client cannot merge a string with a constant. */
+const baseOf = (status: number | undefined) => [
+  { $ref: `#/components/schemas/${status === 422 ? 'ProblemWithErrors' : 'Problem'}` },
+];
+
+/** A problem that has errors. oapi-codegen sees `required` within allOf alone. */
+export const PROBLEM_WITH_ERRORS_SCHEMA = {
+  allOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'object' as const, required: ['errors'] }],
+};
+
+const schemaNameOf = (name: ProblemName) => `${pascalOf(name)}Problem`;
+
+/** `TooLarge` of `too-large`. */
+const pascalOf = (name: string) =>
+  name.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** A schema for each error, for the document's components. */
+export const PROBLEM_SCHEMAS = Object.fromEntries(
+  (Object.keys(PROBLEMS) as ProblemName[]).map((name) => [
+    schemaNameOf(name),
+    {
+      allOf: baseOf(PROBLEMS[name].status),
+      properties: {
+        type: { type: 'string' as const, const: `/problems/${name}` },
+        status: { type: 'integer' as const, const: PROBLEMS[name].status },
+      },
+    },
+  ]),
+);
+
+/** An answer of an operation. Only one with errors has the examples of problems. */
+export interface ErrorAnswer {
+  headers?: object;
+  content?: { [PROBLEM_TYPE]?: { examples: Record<string, unknown> } };
+}
+
+/**
+ * The name of an answer with errors among the document's components, such as `TooLarge`. null: the answer is no error.
+ * @param status of the answer, or `default`. @param audience of the document.
+ */
+export function nameOfAnswer(
+  status: string,
+  { headers = {}, content = {} }: ErrorAnswer,
+  audience: Audience,
+): string | null {
+  const problems = Object.keys(content[PROBLEM_TYPE]?.examples ?? {});
+  if (problems.length === 0) return null;
+  if (status === 'default') {
+    const ofPost = problems.includes('request-in-progress') ? 'OfPost' : '';
+    return `OtherError${ofPost}${problems.includes('malformed-json') ? 'WithBody' : ''}`;
+  }
+  const isOpen = audience === 'customers' && !('RateLimit' in headers);
+  return `${problems.map(pascalOf).join('Or')}${isOpen ? 'WithoutRateLimit' : ''}`;
 }
 
 /** An example of each error, for the document's components. */

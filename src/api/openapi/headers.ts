@@ -27,7 +27,10 @@ export const HEADERS = {
     schema: { type: 'integer' as const, minimum: 1 },
     example: 5,
   },
-  'WWW-Authenticate': text('The scheme of the header Authorization.', 'Bearer realm="ledgerbell"', true),
+  'WWW-Authenticate': text(
+    'The scheme of the header Authorization. Only with 401.',
+    'Bearer realm="ledgerbell"',
+  ),
   Link: text(
     'The path of the next page, rel="next" (RFC 8288). Absent on the last page.',
     '</v1/transactions?starts=2026-01-01&cursor=dDE6MTAwMA>; rel="next"',
@@ -65,11 +68,11 @@ export interface Traits {
   uncached: boolean;
 }
 
-/** The headers of an answer with this status. */
-export const headersOf = (status: number, { limited, uncached }: Traits): HeaderName[] => [
+/** The headers of an answer with this status, or of one with any error. */
+export const headersOf = (status: number | 'default', { limited, uncached }: Traits): HeaderName[] => [
   ...(uncached ? (['Cache-Control'] as const) : []),
   'X-Request-Id',
   ...(limited ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
-  ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
-  ...(RETRIABLE.has(status) ? (['Retry-After'] as const) : []),
+  ...(status === 401 || status === 'default' ? (['WWW-Authenticate'] as const) : []),
+  ...(status === 'default' || RETRIABLE.has(status) ? (['Retry-After'] as const) : []),
 ];

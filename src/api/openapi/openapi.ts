@@ -164,7 +164,8 @@ export function describe(route: RouteDescription, audience: Audience) {
           return [other, { description, headers, content: contentOf({ 'application/json': schema }) }];
         }),
       ),
-      ...problemsOf(namesOf(route, audience), traits),
+      // The same of all routes, so that the document has each error once.
+      ...problemsOf(namesOf(route, audience), { ...traits, uncached: !open }, open),
     },
   });
 }

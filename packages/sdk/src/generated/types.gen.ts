@@ -7,6 +7,17 @@ export type ClientOptions = {
 
 export type Webhooks = ReceiveMovementWebhookRequest | ReceiveOperationalEventWebhookRequest | ReceiveBalanceWebhookRequest;
 
+export type ProblemIssue = {
+    /**
+     * The parameter, header, or path in the body.
+     */
+    path: string;
+    /**
+     * What is allowed.
+     */
+    message: string;
+};
+
 export type Problem = {
     /**
      * Which error it is. GET this path for an explanation.
@@ -35,16 +46,246 @@ export type Problem = {
     /**
      * Each value that is not allowed.
      */
-    errors?: Array<{
-        /**
-         * The parameter, header, or path in the body.
-         */
-        path: string;
-        /**
-         * What is allowed.
-         */
-        message: string;
-    }>;
+    errors?: Array<ProblemIssue>;
+};
+
+export type ProblemWithErrors = Problem & {
+    [key: string]: unknown;
+};
+
+export type MalformedProblem = Problem & {
+    type?: '/problems/malformed';
+    status?: 400;
+};
+
+export type MalformedJsonProblem = Problem & {
+    type?: '/problems/malformed-json';
+    status?: 400;
+};
+
+export type MalformedMultipartProblem = Problem & {
+    type?: '/problems/malformed-multipart';
+    status?: 400;
+};
+
+export type MissingApiKeyProblem = Problem & {
+    type?: '/problems/missing-api-key';
+    status?: 401;
+};
+
+export type UnknownApiKeyProblem = Problem & {
+    type?: '/problems/unknown-api-key';
+    status?: 401;
+};
+
+export type MissingScopeProblem = Problem & {
+    type?: '/problems/missing-scope';
+    status?: 403;
+};
+
+export type LimitedApiKeyProblem = Problem & {
+    type?: '/problems/limited-api-key';
+    status?: 403;
+};
+
+export type PendingForOtherAccountsProblem = Problem & {
+    type?: '/problems/pending-for-other-accounts';
+    status?: 403;
+};
+
+export type NotFoundProblem = Problem & {
+    type?: '/problems/not-found';
+    status?: 404;
+};
+
+export type RequestTimeoutProblem = Problem & {
+    type?: '/problems/request-timeout';
+    status?: 408;
+};
+
+export type TooLargeProblem = Problem & {
+    type?: '/problems/too-large';
+    status?: 413;
+};
+
+export type UnsupportedMediaTypeProblem = Problem & {
+    type?: '/problems/unsupported-media-type';
+    status?: 415;
+};
+
+export type UnsupportedContentEncodingProblem = Problem & {
+    type?: '/problems/unsupported-content-encoding';
+    status?: 415;
+};
+
+export type InvalidProblem = ProblemWithErrors & {
+    type?: '/problems/invalid';
+    status?: 422;
+};
+
+export type UnreadableFileProblem = ProblemWithErrors & {
+    type?: '/problems/unreadable-file';
+    status?: 422;
+};
+
+export type EndpointRefusedProblem = ProblemWithErrors & {
+    type?: '/problems/endpoint-refused';
+    status?: 422;
+};
+
+export type HeadersTooLargeProblem = Problem & {
+    type?: '/problems/headers-too-large';
+    status?: 431;
+};
+
+export type RequestInProgressProblem = Problem & {
+    type?: '/problems/request-in-progress';
+    status?: 409;
+};
+
+export type IdempotencyKeyReusedProblem = Problem & {
+    type?: '/problems/idempotency-key-reused';
+    status?: 409;
+};
+
+export type UnfinishedImportProblem = Problem & {
+    type?: '/problems/unfinished-import';
+    status?: 409;
+};
+
+export type ImportNotFailedProblem = Problem & {
+    type?: '/problems/import-not-failed';
+    status?: 409;
+};
+
+export type ImportNotRetryableProblem = Problem & {
+    type?: '/problems/import-not-retryable';
+    status?: 409;
+};
+
+export type ConflictDecidedProblem = Problem & {
+    type?: '/problems/conflict-decided';
+    status?: 409;
+};
+
+export type WebhookDisabledProblem = Problem & {
+    type?: '/problems/webhook-disabled';
+    status?: 409;
+};
+
+export type WebhookOfTemplateProblem = Problem & {
+    type?: '/problems/webhook-of-template';
+    status?: 409;
+};
+
+export type WebhookDeletedProblem = Problem & {
+    type?: '/problems/webhook-deleted';
+    status?: 409;
+};
+
+export type NotAFeedProblem = Problem & {
+    type?: '/problems/not-a-feed';
+    status?: 409;
+};
+
+export type PulledWebhookProblem = Problem & {
+    type?: '/problems/pulled-webhook';
+    status?: 409;
+};
+
+export type CursorGoneProblem = Problem & {
+    type?: '/problems/cursor-gone';
+    status?: 410;
+};
+
+export type ReplayDoneProblem = Problem & {
+    type?: '/problems/replay-done';
+    status?: 409;
+};
+
+export type WebhookLimitReachedProblem = Problem & {
+    type?: '/problems/webhook-limit-reached';
+    status?: 409;
+};
+
+export type ApiKeyLimitReachedProblem = Problem & {
+    type?: '/problems/api-key-limit-reached';
+    status?: 409;
+};
+
+export type RemovedTimeProblem = Problem & {
+    type?: '/problems/removed-time';
+    status?: 409;
+};
+
+export type SourceLimitReachedProblem = Problem & {
+    type?: '/problems/source-limit-reached';
+    status?: 409;
+};
+
+export type NotCollectableAgainProblem = Problem & {
+    type?: '/problems/not-collectable-again';
+    status?: 409;
+};
+
+export type AccountLimitReachedProblem = Problem & {
+    type?: '/problems/account-limit-reached';
+    status?: 409;
+};
+
+export type MovementWithdrawnProblem = Problem & {
+    type?: '/problems/movement-withdrawn';
+    status?: 409;
+};
+
+export type AccountDeletingProblem = Problem & {
+    type?: '/problems/account-deleting';
+    status?: 409;
+};
+
+export type RateLimitedProblem = Problem & {
+    type?: '/problems/rate-limited';
+    status?: 429;
+};
+
+export type TooManyUnknownKeysProblem = Problem & {
+    type?: '/problems/too-many-unknown-keys';
+    status?: 429;
+};
+
+export type TooManyReadersProblem = Problem & {
+    type?: '/problems/too-many-readers';
+    status?: 429;
+};
+
+export type TooManyTestsProblem = Problem & {
+    type?: '/problems/too-many-tests';
+    status?: 429;
+};
+
+export type InternalProblem = Problem & {
+    type?: '/problems/internal';
+    status?: 500;
+};
+
+export type DatabaseUnavailableProblem = Problem & {
+    type?: '/problems/database-unavailable';
+    status?: 503;
+};
+
+export type UploadInterruptedProblem = Problem & {
+    type?: '/problems/upload-interrupted';
+    status?: 503;
+};
+
+export type BusyProblem = Problem & {
+    type?: '/problems/busy';
+    status?: 503;
+};
+
+export type OverloadedProblem = Problem & {
+    type?: '/problems/overloaded';
+    status?: 503;
 };
 
 export type Bank = {
@@ -177,6 +418,91 @@ export type AccountChange = {
     encoding?: 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1255' | 'windows-1256' | 'windows-1257' | 'windows-1258' | 'iso-8859-2' | 'iso-8859-5' | 'iso-8859-7' | 'iso-8859-8' | 'iso-8859-15' | 'ibm850' | 'ibm852' | 'ibm857' | 'ibm866' | 'koi8-r' | 'koi8-u' | 'macintosh' | 'gb18030' | 'big5' | 'shift_jis' | 'euc-jp' | 'euc-kr' | null;
 };
 
+/**
+ * Only with fields=extended.
+ */
+export type Extended = {
+    /**
+     * ISO 4217. The currency of the account, if the bank does not say.
+     */
+    currency: string;
+    /**
+     * From when the money counts for interest. null: the bank does not say.
+     */
+    value_date: string | null;
+    /**
+     * The payer's reference for the payment. null: the bank does not say.
+     */
+    end_to_end_id: string | null;
+    /**
+     * With correct check digits: ISO 11649 (RF…), 27 digits of a QR-bill, or Belgian +++123/4567/89002+++. null: the bank does not say.
+     */
+    creditor_reference: string | null;
+    /**
+     * Of a direct debit. null: the bank does not say.
+     */
+    mandate_reference: string | null;
+    /**
+     * The kind of transaction, such as PMNT-RCDT-ESCT. null: the bank does not say.
+     */
+    bank_transaction_code: string | null;
+    /**
+     * The statement that has brought the movement. null: the bank does not say.
+     */
+    statement_id: number | null;
+    /**
+     * Its line in the file of the statement. null: the bank does not say.
+     */
+    line: number | null;
+    /**
+     * The movement that this one takes back, if exactly one matches and it is still stored. null: the bank does not say.
+     */
+    reverses: number | null;
+    /**
+     * The amount in the currency in which the payment was made. null: the bank does not say.
+     */
+    original_amount: string | null;
+    /**
+     * ISO 4217. null: the bank does not say.
+     */
+    original_currency: string | null;
+    /**
+     * As the bank has it, with a decimal point. null: the bank does not say.
+     */
+    exchange_rate: string | null;
+    /**
+     * Of a batch whose details came after it was stored: the payments that it consists of, at most 1,000 and 256 KiB. A movement without such details has no such member.
+     */
+    details?: Array<{
+        dc: 'Debit' | 'Credit';
+        amount: string;
+        /**
+         * The counterparty. null: the bank does not say.
+         */
+        name: string | null;
+        /**
+         * What the payment is for. null: the bank does not say.
+         */
+        description: string | null;
+        /**
+         * The account of the counterparty. null: the bank does not say.
+         */
+        opponent_iban: string | null;
+        /**
+         * The payer's reference for the payment. null: the bank does not say.
+         */
+        end_to_end_id: string | null;
+        /**
+         * With correct check digits. null: the bank does not say.
+         */
+        creditor_reference: string | null;
+    }>;
+    /**
+     * The batch has more details than are shown here. Otherwise there is no such member.
+     */
+    details_more?: boolean;
+};
+
 export type Transaction = {
     id: number;
     account_id: number;
@@ -209,90 +535,7 @@ export type Transaction = {
      * Why it was withdrawn. Only of a withdrawn movement.
      */
     withdrawn_reason?: string;
-    /**
-     * Only with fields=extended.
-     */
-    extended?: {
-        /**
-         * ISO 4217. The currency of the account, if the bank does not say.
-         */
-        currency: string;
-        /**
-         * From when the money counts for interest. null: the bank does not say.
-         */
-        value_date: string | null;
-        /**
-         * The payer's reference for the payment. null: the bank does not say.
-         */
-        end_to_end_id: string | null;
-        /**
-         * With correct check digits: ISO 11649 (RF…), 27 digits of a QR-bill, or Belgian +++123/4567/89002+++. null: the bank does not say.
-         */
-        creditor_reference: string | null;
-        /**
-         * Of a direct debit. null: the bank does not say.
-         */
-        mandate_reference: string | null;
-        /**
-         * The kind of transaction, such as PMNT-RCDT-ESCT. null: the bank does not say.
-         */
-        bank_transaction_code: string | null;
-        /**
-         * The statement that has brought the movement. null: the bank does not say.
-         */
-        statement_id: number | null;
-        /**
-         * Its line in the file of the statement. null: the bank does not say.
-         */
-        line: number | null;
-        /**
-         * The movement that this one takes back, if exactly one matches and it is still stored. null: the bank does not say.
-         */
-        reverses: number | null;
-        /**
-         * The amount in the currency in which the payment was made. null: the bank does not say.
-         */
-        original_amount: string | null;
-        /**
-         * ISO 4217. null: the bank does not say.
-         */
-        original_currency: string | null;
-        /**
-         * As the bank has it, with a decimal point. null: the bank does not say.
-         */
-        exchange_rate: string | null;
-        /**
-         * Of a batch whose details came after it was stored: the payments that it consists of, at most 1,000 and 256 KiB. A movement without such details has no such member.
-         */
-        details?: Array<{
-            dc: 'Debit' | 'Credit';
-            amount: string;
-            /**
-             * The counterparty. null: the bank does not say.
-             */
-            name: string | null;
-            /**
-             * What the payment is for. null: the bank does not say.
-             */
-            description: string | null;
-            /**
-             * The account of the counterparty. null: the bank does not say.
-             */
-            opponent_iban: string | null;
-            /**
-             * The payer's reference for the payment. null: the bank does not say.
-             */
-            end_to_end_id: string | null;
-            /**
-             * With correct check digits. null: the bank does not say.
-             */
-            creditor_reference: string | null;
-        }>;
-        /**
-         * The batch has more details than are shown here. Otherwise there is no such member.
-         */
-        details_more?: boolean;
-    };
+    extended?: Extended;
 };
 
 export type NewTransaction = {
@@ -674,6 +917,96 @@ export type DryRun = {
     }>;
 };
 
+export type Withdrawal = {
+    id: number;
+    import_id: number;
+    /**
+     * null: the whole import is withdrawn.
+     */
+    statement_id: number | null;
+    /**
+     * failed: it has ended with an error ten times in a row. Send the request again to go on.
+     */
+    status: 'queued' | 'running' | 'done' | 'failed';
+    /**
+     * The movements of the import or statement that were looked at: withdrawn and kept.
+     */
+    matched: number;
+    withdrawn: number;
+    /**
+     * They stay, because another statement or another import has them too.
+     */
+    kept: number;
+    reason: string;
+    created_at: string;
+    finished_at: string | null;
+};
+
+export type WithdrawalPlan = {
+    withdrawal: {
+        import_id: number;
+        statement_id: number | null;
+        matched: number;
+        withdrawn: number;
+        kept: number;
+        /**
+         * false: only the first 100000 movements were counted. All are withdrawn.
+         */
+        is_whole: boolean;
+        /**
+         * The statements that would not count any more.
+         */
+        statements: number;
+        /**
+         * A later import with more duplicates than are listed. It may have confirmed any of the movements, so all are kept.
+         */
+        unlisted_import_id: number | null;
+        /**
+         * Of the accounts of the statements, at most ten.
+         */
+        completeness: Array<{
+            account_id: number;
+            before: 'complete' | 'incomplete' | 'contradictory' | 'unknown';
+            after: 'complete' | 'incomplete' | 'contradictory' | 'unknown';
+        }>;
+    };
+    transactions: Array<{
+        id: number;
+        account_id: number;
+        name: string | null;
+        dc: 'Debit' | 'Credit';
+        code: string;
+        amount: string;
+        balance: string | '';
+        description: string;
+        date_issue: string;
+        date_readed: string;
+        opponent_id: string;
+        opponent_iban: string;
+        unique_id: string;
+        account: {
+            id: number;
+            title: string;
+            /**
+             * ISO 4217.
+             */
+            currency: string;
+            bank_id: number;
+            bank: Bank;
+        };
+        /**
+         * Only of a withdrawn movement.
+         */
+        withdrawn_at?: string;
+        /**
+         * Why it was withdrawn. Only of a withdrawn movement.
+         */
+        withdrawn_reason?: string;
+        extended?: Extended;
+        outcome: 'withdrawn' | 'kept';
+    }>;
+};
+
 export type Webhook = {
     id: number;
     title: string;
@@ -1052,61 +1385,77 @@ export type Source = {
     created_at: string;
 };
 
+export type FolderSettings = {
+    path: string;
+};
+
+export type FolderCredentials = null;
+
+export type SftpSettings = {
+    host: string;
+    port?: number;
+    user: string;
+    path?: string;
+    host_key: string;
+    ssh_rsa?: boolean;
+    pattern?: string;
+    after?: 'leave' | 'move';
+    done_path?: string;
+    failed_path?: string;
+};
+
+export type SftpCredentials = {
+    password?: string;
+    private_key?: string;
+    passphrase?: string;
+};
+
+export type HttpSettings = {
+    url: string;
+    format?: 'file' | 'json';
+    json?: {
+        cursor_path: string;
+        cursor_parameter: string;
+    };
+    start?: 'last_page' | 'first_page';
+};
+
+export type HttpCredentials = {
+    bearer?: string;
+    user?: string;
+    password?: string;
+    headers?: {
+        [key: string]: string;
+    };
+};
+
+export type S3Settings = {
+    endpoint?: string;
+    region?: string;
+    bucket: string;
+    prefix?: string;
+    pattern?: string;
+    path_style?: boolean;
+    after?: 'leave' | 'move';
+    done_prefix?: string;
+    failed_prefix?: string;
+};
+
+export type S3Credentials = {
+    access_key_id: string;
+    secret_access_key: string;
+};
+
 export type NewSource = {
     title: string;
     /**
      * Where the files are. The kind decides which members there are.
      */
-    settings: {
-        path: string;
-    } | {
-        host: string;
-        port?: number;
-        user: string;
-        path?: string;
-        host_key: string;
-        ssh_rsa?: boolean;
-        pattern?: string;
-        after?: 'leave' | 'move';
-        done_path?: string;
-        failed_path?: string;
-    } | {
-        url: string;
-        format?: 'file' | 'json';
-        json?: {
-            cursor_path: string;
-            cursor_parameter: string;
-        };
-        start?: 'last_page' | 'first_page';
-    } | {
-        endpoint?: string;
-        region?: string;
-        bucket: string;
-        prefix?: string;
-        pattern?: string;
-        path_style?: boolean;
-        after?: 'leave' | 'move';
-        done_prefix?: string;
-        failed_prefix?: string;
-    };
+    settings: FolderSettings | SftpSettings | HttpSettings | S3Settings;
     /**
      * Stored encrypted and never shown again. The kind decides which members there are.
      */
-    credentials?: null | {
-        password?: string;
-        private_key?: string;
-        passphrase?: string;
-    } | {
-        bearer?: string;
-        user?: string;
-        password?: string;
-        headers?: {
-            [key: string]: string;
-        };
-    } | {
-        access_key_id: string;
-        secret_access_key: string;
-    };
+    credentials?: FolderCredentials | SftpCredentials | HttpCredentials | S3Credentials;
     schedule: unknown & {
         every?: string;
         cron?: string;
@@ -1140,56 +1489,11 @@ export type SourceChange = {
     /**
      * Where the files are. The kind decides which members there are.
      */
-    settings?: {
-        path: string;
-    } | {
-        host: string;
-        port?: number;
-        user: string;
-        path?: string;
-        host_key: string;
-        ssh_rsa?: boolean;
-        pattern?: string;
-        after?: 'leave' | 'move';
-        done_path?: string;
-        failed_path?: string;
-    } | {
-        url: string;
-        format?: 'file' | 'json';
-        json?: {
-            cursor_path: string;
-            cursor_parameter: string;
-        };
-        start?: 'last_page' | 'first_page';
-    } | {
-        endpoint?: string;
-        region?: string;
-        bucket: string;
-        prefix?: string;
-        pattern?: string;
-        path_style?: boolean;
-        after?: 'leave' | 'move';
-        done_prefix?: string;
-        failed_prefix?: string;
-    };
+    settings?: FolderSettings | SftpSettings | HttpSettings | S3Settings;
     /**
      * Stored encrypted and never shown again. The kind decides which members there are.
      */
-    credentials?: null | {
-        password?: string;
-        private_key?: string;
-        passphrase?: string;
-    } | {
-        bearer?: string;
-        user?: string;
-        password?: string;
-        headers?: {
-            [key: string]: string;
-        };
-    } | {
-        access_key_id: string;
-        secret_access_key: string;
-    };
+    credentials?: FolderCredentials | SftpCredentials | HttpCredentials | S3Credentials;
     schedule?: unknown & {
         every?: string;
         cron?: string;
@@ -1262,6 +1566,196 @@ export type NewApiKey = {
     scopes?: Array<'read' | 'import' | 'webhooks' | 'admin'>;
 };
 
+/**
+ * The size of a page.
+ */
+export type QueryPerPageListWebhooks = number;
+
+/**
+ * Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.
+ */
+export type HeaderIdempotencyKey = string;
+
+/**
+ * The id of the webhook.
+ */
+export type PathIdGetWebhook = number;
+
+/**
+ * The size of a page.
+ */
+export type QueryPerPageListReplays = number;
+
+/**
+ * The id of the replay.
+ */
+export type PathIdGetReplay = number;
+
+/**
+ * The id of the delivery: <webhook_id>-<transaction_id>.
+ */
+export type PathIdGetDelivery = string;
+
+/**
+ * The first date_issue, inclusive. It must not be later than ends.
+ */
+export type QueryStarts = string;
+
+/**
+ * The last date_issue, inclusive.
+ */
+export type QueryEnds = string;
+
+/**
+ * The earliest date_readed, or withdrawn_at with withdrawn=only, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.
+ */
+export type QueryAfter = string;
+
+/**
+ * The direction in which the money moved.
+ */
+export type QueryDc = 'Debit' | 'Credit';
+
+/**
+ * The amount, with up to three decimals. 1250 is also 1250.00.
+ */
+export type QueryAmount = string;
+
+/**
+ * The least amount, inclusive.
+ */
+export type QueryAmountMin = string;
+
+/**
+ * The greatest amount, inclusive.
+ */
+export type QueryAmountMax = string;
+
+/**
+ * The currency of the account (ISO 4217).
+ */
+export type QueryCurrency = string;
+
+/**
+ * Words. Each must occur in the description, the name, the opponent_id, the opponent_iban without blanks, or the code. Case and accents do not matter.
+ */
+export type QueryQ = string;
+
+/**
+ * The account of the counterparty. Blanks and case do not matter.
+ */
+export type QueryOpponentIban = string;
+
+/**
+ * The movement's unique_id, exactly as it is listed.
+ */
+export type QueryUniqueId = string;
+
+/**
+ * Only movements that this import has stored.
+ */
+export type QueryImportId = number;
+
+/**
+ * "only" lists movements that were withdrawn, in the order of their withdrawals, with withdrawn_at and withdrawn_reason. Otherwise they are left out.
+ */
+export type QueryWithdrawn = 'only';
+
+/**
+ * Which movements come first. Both are in the order of ids, or of withdrawals.
+ */
+export type QueryOrder = 'oldest' | 'newest';
+
+/**
+ * The number of the page, from 1. Not together with cursor, q, an amount, opponent_iban, withdrawn or CSV.
+ */
+export type QueryPage = number;
+
+/**
+ * The size of a page. A CSV has all pages.
+ */
+export type QueryPerPageListTransactions = number;
+
+/**
+ * Where the page begins: the cursor in the header Link of the previous page.
+ */
+export type QueryCursorListTransactions = string;
+
+/**
+ * "extended" adds what the bank says beyond the usual fields, as the object extended.
+ */
+export type QueryFields = 'extended';
+
+/**
+ * "csv" answers with a CSV file of all pages, whatever the header Accept says.
+ */
+export type QueryFormat = 'json' | 'csv';
+
+/**
+ * The columns of a CSV, in their order: id, account_id, account, bank, currency, date_issue, date_readed, dc, amount, balance, name, description, code, opponent_id, opponent_iban, unique_id, signed_amount, bank_id, withdrawn_at, withdrawn_reason, value_date, end_to_end_id, creditor_reference, mandate_reference, bank_transaction_code, statement_id, line, reverses, original_amount, original_currency, exchange_rate. signed_amount is negative for a Debit.
+ */
+export type QueryColumns = string;
+
+/**
+ * The sign between the cells of a CSV. By default a comma. A spreadsheet whose decimal sign is a comma expects a semicolon.
+ */
+export type QuerySeparator = 'comma' | 'semicolon';
+
+/**
+ * The decimal sign of the amounts of a CSV. By default a point.
+ */
+export type QueryDecimal = 'point' | 'comma';
+
+/**
+ * A CSV begins with a byte order mark, so that Excel takes it for UTF-8.
+ */
+export type QueryBom = 'true' | 'false';
+
+/**
+ * A CSV has texts as they are. By default, a text that a spreadsheet would take for a formula has an apostrophe in front.
+ */
+export type QueryRaw = 'true' | 'false';
+
+/**
+ * The id of the movement.
+ */
+export type PathIdGetTransaction = number;
+
+/**
+ * The id of the account.
+ */
+export type PathIdGetAccount = number;
+
+/**
+ * The id of the import.
+ */
+export type PathIdGetImport = number;
+
+/**
+ * The id of the conflict.
+ */
+export type PathIdGetConflict = number;
+
+/**
+ * Says what would be withdrawn, and changes nothing. The body may be left out then.
+ */
+export type QueryDryRun = 'true' | 'false';
+
+/**
+ * With dry_run: the movements of a page.
+ */
+export type QueryPerPageWithdrawImport = number;
+
+/**
+ * With dry_run: where the page begins, from the header Link of the page before.
+ */
+export type QueryCursorWithdrawImport = string;
+
+/**
+ * The id of the source.
+ */
+export type PathIdGetSource = number;
+
 export type GetHealthData = {
     body?: never;
     path?: never;
@@ -1273,24 +1767,15 @@ export type GetHealthErrors = {
     /**
      * Malformed request
      */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
+    400: MalformedProblem;
     /**
      * Request timeout
      */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    408: RequestTimeoutProblem;
     /**
      * Headers too large
      */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
+    431: HeadersTooLargeProblem;
 };
 
 export type GetHealthError = GetHealthErrors[keyof GetHealthErrors];
@@ -1318,24 +1803,15 @@ export type GetReadinessErrors = {
     /**
      * Malformed request
      */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
+    400: MalformedProblem;
     /**
      * Request timeout
      */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    408: RequestTimeoutProblem;
     /**
      * Headers too large
      */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
+    431: HeadersTooLargeProblem;
     /**
      * At least one of them is not ready.
      */
@@ -1381,81 +1857,17 @@ export type ListWebhooksData = {
 
 export type ListWebhooksErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: MissingScopeProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListWebhooksError = ListWebhooksErrors[keyof ListWebhooksErrors];
@@ -1486,102 +1898,21 @@ export type CreateWebhookData = {
 
 export type CreateWebhookErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: Problem;
     /**
      * Request in progress; Idempotency key reused; Too many webhooks
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/webhook-limit-reached';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request; Endpoint refused
      */
-    422: Problem & {
-        type?: '/problems/invalid' | '/problems/endpoint-refused';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: ProblemWithErrors;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type CreateWebhookError = CreateWebhookErrors[keyof CreateWebhookErrors];
@@ -1611,95 +1942,25 @@ export type DeleteWebhookData = {
 
 export type DeleteWebhookErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Webhook of a template
      */
-    409: Problem & {
-        type?: '/problems/webhook-of-template';
-        status?: 409;
-    };
+    409: WebhookOfTemplateProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type DeleteWebhookError = DeleteWebhookErrors[keyof DeleteWebhookErrors];
@@ -1729,88 +1990,21 @@ export type GetWebhookData = {
 
 export type GetWebhookErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetWebhookError = GetWebhookErrors[keyof GetWebhookErrors];
@@ -1840,109 +2034,25 @@ export type UpdateWebhookData = {
 
 export type UpdateWebhookErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts; Deliveries of other accounts are pending
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key' | '/problems/pending-for-other-accounts';
-        status?: 403;
-    };
+    403: Problem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Webhook of a template
      */
-    409: Problem & {
-        type?: '/problems/webhook-of-template';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: WebhookOfTemplateProblem;
     /**
      * Invalid request; Endpoint refused
      */
-    422: Problem & {
-        type?: '/problems/invalid' | '/problems/endpoint-refused';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: ProblemWithErrors;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type UpdateWebhookError = UpdateWebhookErrors[keyof UpdateWebhookErrors];
@@ -1978,102 +2088,25 @@ export type TestWebhookData = {
 
 export type TestWebhookErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Request in progress; Idempotency key reused
-     */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
      * Rate limit exceeded; Too many unknown API keys; Too many test notifications
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys' | '/problems/too-many-tests';
-        status?: 429;
-    };
+    429: Problem;
     /**
-     * Headers too large
+     * Another error. The type says which.
      */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type TestWebhookError = TestWebhookErrors[keyof TestWebhookErrors];
@@ -2109,102 +2142,25 @@ export type RotateWebhookSecretData = {
 
 export type RotateWebhookSecretErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Request in progress; Idempotency key reused; Events are pulled; Webhook of a template
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/pulled-webhook' | '/problems/webhook-of-template';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type RotateWebhookSecretError = RotateWebhookSecretErrors[keyof RotateWebhookSecretErrors];
@@ -2252,109 +2208,25 @@ export type ReplayWebhookData = {
 
 export type ReplayWebhookErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; Deliveries of other accounts are pending
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/pending-for-other-accounts';
-        status?: 403;
-    };
+    403: Problem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Request in progress; Idempotency key reused; Webhook disabled; Webhook deleted
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/webhook-disabled' | '/problems/webhook-deleted';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ReplayWebhookError = ReplayWebhookErrors[keyof ReplayWebhookErrors];
@@ -2393,88 +2265,21 @@ export type ListReplaysData = {
 
 export type ListReplaysErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListReplaysError = ListReplaysErrors[keyof ListReplaysErrors];
@@ -2504,88 +2309,21 @@ export type GetReplayData = {
 
 export type GetReplayErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetReplayError = GetReplayErrors[keyof GetReplayErrors];
@@ -2621,102 +2359,25 @@ export type CancelReplayData = {
 
 export type CancelReplayErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Request in progress; Idempotency key reused; Replay done
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/replay-done';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type CancelReplayError = CancelReplayErrors[keyof CancelReplayErrors];
@@ -2765,102 +2426,33 @@ export type ReadFeedData = {
 
 export type ReadFeedErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; Deliveries of other accounts are pending
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/pending-for-other-accounts';
-        status?: 403;
-    };
+    403: Problem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Not a feed
      */
-    409: Problem & {
-        type?: '/problems/not-a-feed';
-        status?: 409;
-    };
+    409: NotAFeedProblem;
     /**
      * Cursor gone
      */
-    410: Problem & {
-        type?: '/problems/cursor-gone';
-        status?: 410;
-    };
+    410: CursorGoneProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
      * Rate limit exceeded; Too many unknown API keys; Too many readers
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys' | '/problems/too-many-readers';
-        status?: 429;
-    };
+    429: Problem;
     /**
-     * Headers too large
+     * Another error. The type says which.
      */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ReadFeedError = ReadFeedErrors[keyof ReadFeedErrors];
@@ -2946,88 +2538,21 @@ export type ListWebhookDeliveriesData = {
 
 export type ListWebhookDeliveriesErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListWebhookDeliveriesError = ListWebhookDeliveriesErrors[keyof ListWebhookDeliveriesErrors];
@@ -3057,88 +2582,21 @@ export type GetDeliveryData = {
 
 export type GetDeliveryErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetDeliveryError = GetDeliveryErrors[keyof GetDeliveryErrors];
@@ -3199,102 +2657,25 @@ export type RedeliverData = {
 
 export type RedeliverErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Request in progress; Idempotency key reused; Webhook disabled; Webhook deleted; Account being deleted; Movement withdrawn; Events are pulled
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/webhook-disabled' | '/problems/webhook-deleted' | '/problems/account-deleting' | '/problems/movement-withdrawn' | '/problems/pulled-webhook';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type RedeliverError = RedeliverErrors[keyof RedeliverErrors];
@@ -3420,81 +2801,21 @@ export type ListTransactionsData = {
 
 export type ListTransactionsErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: MissingScopeProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
-    /**
-     * Rate limit exceeded; Too many unknown API keys
-     */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
+    422: InvalidProblem;
     /**
      * Database unavailable; Too many requests at once; Too much work at the same time
      */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/overloaded';
-        status?: 503;
-    };
+    503: Problem;
+    /**
+     * Another error. The type says which.
+     */
+    default: Problem;
 };
 
 export type ListTransactionsError = ListTransactionsErrors[keyof ListTransactionsErrors];
@@ -3529,88 +2850,21 @@ export type GetTransactionData = {
 
 export type GetTransactionErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetTransactionError = GetTransactionErrors[keyof GetTransactionErrors];
@@ -3640,88 +2894,21 @@ export type ListTransactionDeliveriesData = {
 
 export type ListTransactionDeliveriesErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListTransactionDeliveriesError = ListTransactionDeliveriesErrors[keyof ListTransactionDeliveriesErrors];
@@ -3755,81 +2942,17 @@ export type ListAccountsData = {
 
 export type ListAccountsErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: MissingScopeProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListAccountsError = ListAccountsErrors[keyof ListAccountsErrors];
@@ -3860,102 +2983,21 @@ export type CreateAccountData = {
 
 export type CreateAccountErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: Problem;
     /**
      * Request in progress; Idempotency key reused; Too many accounts
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/account-limit-reached';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type CreateAccountError = CreateAccountErrors[keyof CreateAccountErrors];
@@ -3985,88 +3027,21 @@ export type DeleteAccountData = {
 
 export type DeleteAccountErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
+    403: Problem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type DeleteAccountError = DeleteAccountErrors[keyof DeleteAccountErrors];
@@ -4096,88 +3071,21 @@ export type GetAccountData = {
 
 export type GetAccountErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetAccountError = GetAccountErrors[keyof GetAccountErrors];
@@ -4207,102 +3115,21 @@ export type UpdateAccountData = {
 
 export type UpdateAccountErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
+    403: Problem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type UpdateAccountError = UpdateAccountErrors[keyof UpdateAccountErrors];
@@ -4429,88 +3256,25 @@ export type ListAccountTransactionsData = {
 
 export type ListAccountTransactionsErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
-    /**
-     * Rate limit exceeded; Too many unknown API keys
-     */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
+    422: InvalidProblem;
     /**
      * Database unavailable; Too many requests at once; Too much work at the same time
      */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/overloaded';
-        status?: 503;
-    };
+    503: Problem;
+    /**
+     * Another error. The type says which.
+     */
+    default: Problem;
 };
 
 export type ListAccountTransactionsError = ListAccountTransactionsErrors[keyof ListAccountTransactionsErrors];
@@ -4557,88 +3321,21 @@ export type ListBalancesData = {
 
 export type ListBalancesErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListBalancesError = ListBalancesErrors[keyof ListBalancesErrors];
@@ -4677,88 +3374,21 @@ export type ListStatementsData = {
 
 export type ListStatementsErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListStatementsError = ListStatementsErrors[keyof ListStatementsErrors];
@@ -4797,88 +3427,21 @@ export type GetCompletenessData = {
 
 export type GetCompletenessErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetCompletenessError = GetCompletenessErrors[keyof GetCompletenessErrors];
@@ -4912,81 +3475,17 @@ export type ListBanksData = {
 
 export type ListBanksErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: MissingScopeProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListBanksError = ListBanksErrors[keyof ListBanksErrors];
@@ -5020,81 +3519,17 @@ export type ListApiKeysData = {
 
 export type ListApiKeysErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListApiKeysError = ListApiKeysErrors[keyof ListApiKeysErrors];
@@ -5125,102 +3560,21 @@ export type CreateApiKeyData = {
 
 export type CreateApiKeyErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: Problem;
     /**
      * Request in progress; Idempotency key reused; Too many API keys
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/api-key-limit-reached';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type CreateApiKeyError = CreateApiKeyErrors[keyof CreateApiKeyErrors];
@@ -5256,95 +3610,25 @@ export type DeleteApiKeyData = {
 
 export type DeleteApiKeyErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
+    403: Problem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Import not finished
      */
-    409: Problem & {
-        type?: '/problems/unfinished-import';
-        status?: 409;
-    };
+    409: UnfinishedImportProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type DeleteApiKeyError = DeleteApiKeyErrors[keyof DeleteApiKeyErrors];
@@ -5369,81 +3653,17 @@ export type GetApiSecretData = {
 
 export type GetApiSecretErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetApiSecretError = GetApiSecretErrors[keyof GetApiSecretErrors];
@@ -5474,95 +3694,17 @@ export type RotateApiSecretData = {
 
 export type RotateApiSecretErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Request in progress; Idempotency key reused
-     */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
+    403: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type RotateApiSecretError = RotateApiSecretErrors[keyof RotateApiSecretErrors];
@@ -5599,81 +3741,17 @@ export type ListImportsData = {
 
 export type ListImportsErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: MissingScopeProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListImportsError = ListImportsErrors[keyof ListImportsErrors];
@@ -5735,100 +3813,23 @@ export type CreateImportErrors = {
     /**
      * Malformed request; Malformed JSON; Malformed multipart body
      */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json' | '/problems/malformed-multipart';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
+    400: Problem;
     /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Request in progress; Idempotency key reused
-     */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    403: MissingScopeProblem;
     /**
      * Invalid request; Unreadable file
      */
-    422: Problem & {
-        type?: '/problems/invalid' | '/problems/unreadable-file';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
-    /**
-     * Rate limit exceeded; Too many unknown API keys
-     */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
+    422: ProblemWithErrors;
     /**
      * Database unavailable; Too many requests at once; Upload interrupted; Too much work at the same time
      */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/upload-interrupted' | '/problems/overloaded';
-        status?: 503;
-    };
+    503: Problem;
+    /**
+     * Another error. The type says which.
+     */
+    default: Problem;
 };
 
 export type CreateImportError = CreateImportErrors[keyof CreateImportErrors];
@@ -5862,88 +3863,21 @@ export type GetImportData = {
 
 export type GetImportErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetImportError = GetImportErrors[keyof GetImportErrors];
@@ -6042,88 +3976,21 @@ export type ListImportRejectionsData = {
 
 export type ListImportRejectionsErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListImportRejectionsError = ListImportRejectionsErrors[keyof ListImportRejectionsErrors];
@@ -6162,88 +4029,21 @@ export type ListImportFilesData = {
 
 export type ListImportFilesErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListImportFilesError = ListImportFilesErrors[keyof ListImportFilesErrors];
@@ -6293,88 +4093,21 @@ export type ListImportDuplicatesData = {
 
 export type ListImportDuplicatesErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListImportDuplicatesError = ListImportDuplicatesErrors[keyof ListImportDuplicatesErrors];
@@ -6415,102 +4148,25 @@ export type RetryImportData = {
 
 export type RetryImportErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Request in progress; Idempotency key reused; Import not failed; Import cannot be retried
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/import-not-failed' | '/problems/import-not-retryable';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type RetryImportError = RetryImportErrors[keyof RetryImportErrors];
@@ -6552,81 +4208,17 @@ export type ListConflictsData = {
 
 export type ListConflictsErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: MissingScopeProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListConflictsError = ListConflictsErrors[keyof ListConflictsErrors];
@@ -6656,88 +4248,21 @@ export type GetConflictData = {
 
 export type GetConflictErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetConflictError = GetConflictErrors[keyof GetConflictErrors];
@@ -6778,109 +4303,25 @@ export type DecideConflictData = {
 
 export type DecideConflictErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Request in progress; Idempotency key reused; Conflict already decided; Removed time
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/conflict-decided' | '/problems/removed-time';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type DecideConflictError = DecideConflictErrors[keyof DecideConflictErrors];
@@ -6934,109 +4375,29 @@ export type WithdrawImportData = {
 
 export type WithdrawImportErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
+    403: Problem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Request in progress; Idempotency key reused; Import not finished
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/unfinished-import';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
-    /**
-     * Rate limit exceeded; Too many unknown API keys
-     */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
+    422: InvalidProblem;
     /**
      * Database unavailable; Too many requests at once; Too much work at the same time
      */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/overloaded';
-        status?: 503;
-    };
+    503: Problem;
+    /**
+     * Another error. The type says which.
+     */
+    default: Problem;
 };
 
 export type WithdrawImportError = WithdrawImportErrors[keyof WithdrawImportErrors];
@@ -7045,181 +4406,12 @@ export type WithdrawImportResponses = {
     /**
      * With dry_run=true: what would be withdrawn, and a page of it.
      */
-    200: {
-        withdrawal: {
-            import_id: number;
-            statement_id: number | null;
-            matched: number;
-            withdrawn: number;
-            kept: number;
-            /**
-             * false: only the first 100000 movements were counted. All are withdrawn.
-             */
-            is_whole: boolean;
-            /**
-             * The statements that would not count any more.
-             */
-            statements: number;
-            /**
-             * A later import with more duplicates than are listed. It may have confirmed any of the movements, so all are kept.
-             */
-            unlisted_import_id: number | null;
-            /**
-             * Of the accounts of the statements, at most ten.
-             */
-            completeness: Array<{
-                account_id: number;
-                before: 'complete' | 'incomplete' | 'contradictory' | 'unknown';
-                after: 'complete' | 'incomplete' | 'contradictory' | 'unknown';
-            }>;
-        };
-        transactions: Array<{
-            id: number;
-            account_id: number;
-            name: string | null;
-            dc: 'Debit' | 'Credit';
-            code: string;
-            amount: string;
-            balance: string | '';
-            description: string;
-            date_issue: string;
-            date_readed: string;
-            opponent_id: string;
-            opponent_iban: string;
-            unique_id: string;
-            account: {
-                id: number;
-                title: string;
-                /**
-                 * ISO 4217.
-                 */
-                currency: string;
-                bank_id: number;
-                bank: Bank;
-            };
-            /**
-             * Only of a withdrawn movement.
-             */
-            withdrawn_at?: string;
-            /**
-             * Why it was withdrawn. Only of a withdrawn movement.
-             */
-            withdrawn_reason?: string;
-            /**
-             * Only with fields=extended.
-             */
-            extended?: {
-                /**
-                 * ISO 4217. The currency of the account, if the bank does not say.
-                 */
-                currency: string;
-                /**
-                 * From when the money counts for interest. null: the bank does not say.
-                 */
-                value_date: string | null;
-                /**
-                 * The payer's reference for the payment. null: the bank does not say.
-                 */
-                end_to_end_id: string | null;
-                /**
-                 * With correct check digits: ISO 11649 (RF…), 27 digits of a QR-bill, or Belgian +++123/4567/89002+++. null: the bank does not say.
-                 */
-                creditor_reference: string | null;
-                /**
-                 * Of a direct debit. null: the bank does not say.
-                 */
-                mandate_reference: string | null;
-                /**
-                 * The kind of transaction, such as PMNT-RCDT-ESCT. null: the bank does not say.
-                 */
-                bank_transaction_code: string | null;
-                /**
-                 * The statement that has brought the movement. null: the bank does not say.
-                 */
-                statement_id: number | null;
-                /**
-                 * Its line in the file of the statement. null: the bank does not say.
-                 */
-                line: number | null;
-                /**
-                 * The movement that this one takes back, if exactly one matches and it is still stored. null: the bank does not say.
-                 */
-                reverses: number | null;
-                /**
-                 * The amount in the currency in which the payment was made. null: the bank does not say.
-                 */
-                original_amount: string | null;
-                /**
-                 * ISO 4217. null: the bank does not say.
-                 */
-                original_currency: string | null;
-                /**
-                 * As the bank has it, with a decimal point. null: the bank does not say.
-                 */
-                exchange_rate: string | null;
-                /**
-                 * Of a batch whose details came after it was stored: the payments that it consists of, at most 1,000 and 256 KiB. A movement without such details has no such member.
-                 */
-                details?: Array<{
-                    dc: 'Debit' | 'Credit';
-                    amount: string;
-                    /**
-                     * The counterparty. null: the bank does not say.
-                     */
-                    name: string | null;
-                    /**
-                     * What the payment is for. null: the bank does not say.
-                     */
-                    description: string | null;
-                    /**
-                     * The account of the counterparty. null: the bank does not say.
-                     */
-                    opponent_iban: string | null;
-                    /**
-                     * The payer's reference for the payment. null: the bank does not say.
-                     */
-                    end_to_end_id: string | null;
-                    /**
-                     * With correct check digits. null: the bank does not say.
-                     */
-                    creditor_reference: string | null;
-                }>;
-                /**
-                 * The batch has more details than are shown here. Otherwise there is no such member.
-                 */
-                details_more?: boolean;
-            };
-            outcome: 'withdrawn' | 'kept';
-        }>;
-    };
+    200: WithdrawalPlan;
     /**
      * The withdrawal. Follow it at the path in the header Location.
      */
     202: {
-        withdrawal: {
-            id: number;
-            import_id: number;
-            /**
-             * null: the whole import is withdrawn.
-             */
-            statement_id: number | null;
-            /**
-             * failed: it has ended with an error ten times in a row. Send the request again to go on.
-             */
-            status: 'queued' | 'running' | 'done' | 'failed';
-            /**
-             * The movements of the import or statement that were looked at: withdrawn and kept.
-             */
-            matched: number;
-            withdrawn: number;
-            /**
-             * They stay, because another statement or another import has them too.
-             */
-            kept: number;
-            reason: string;
-            created_at: string;
-            finished_at: string | null;
-        };
+        withdrawal: Withdrawal;
     };
 };
 
@@ -7263,109 +4455,29 @@ export type WithdrawStatementData = {
 
 export type WithdrawStatementErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
+    403: Problem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Request in progress; Idempotency key reused; Import not finished
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/unfinished-import';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
-    /**
-     * Rate limit exceeded; Too many unknown API keys
-     */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
+    422: InvalidProblem;
     /**
      * Database unavailable; Too many requests at once; Too much work at the same time
      */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/overloaded';
-        status?: 503;
-    };
+    503: Problem;
+    /**
+     * Another error. The type says which.
+     */
+    default: Problem;
 };
 
 export type WithdrawStatementError = WithdrawStatementErrors[keyof WithdrawStatementErrors];
@@ -7374,181 +4486,12 @@ export type WithdrawStatementResponses = {
     /**
      * With dry_run=true: what would be withdrawn, and a page of it.
      */
-    200: {
-        withdrawal: {
-            import_id: number;
-            statement_id: number | null;
-            matched: number;
-            withdrawn: number;
-            kept: number;
-            /**
-             * false: only the first 100000 movements were counted. All are withdrawn.
-             */
-            is_whole: boolean;
-            /**
-             * The statements that would not count any more.
-             */
-            statements: number;
-            /**
-             * A later import with more duplicates than are listed. It may have confirmed any of the movements, so all are kept.
-             */
-            unlisted_import_id: number | null;
-            /**
-             * Of the accounts of the statements, at most ten.
-             */
-            completeness: Array<{
-                account_id: number;
-                before: 'complete' | 'incomplete' | 'contradictory' | 'unknown';
-                after: 'complete' | 'incomplete' | 'contradictory' | 'unknown';
-            }>;
-        };
-        transactions: Array<{
-            id: number;
-            account_id: number;
-            name: string | null;
-            dc: 'Debit' | 'Credit';
-            code: string;
-            amount: string;
-            balance: string | '';
-            description: string;
-            date_issue: string;
-            date_readed: string;
-            opponent_id: string;
-            opponent_iban: string;
-            unique_id: string;
-            account: {
-                id: number;
-                title: string;
-                /**
-                 * ISO 4217.
-                 */
-                currency: string;
-                bank_id: number;
-                bank: Bank;
-            };
-            /**
-             * Only of a withdrawn movement.
-             */
-            withdrawn_at?: string;
-            /**
-             * Why it was withdrawn. Only of a withdrawn movement.
-             */
-            withdrawn_reason?: string;
-            /**
-             * Only with fields=extended.
-             */
-            extended?: {
-                /**
-                 * ISO 4217. The currency of the account, if the bank does not say.
-                 */
-                currency: string;
-                /**
-                 * From when the money counts for interest. null: the bank does not say.
-                 */
-                value_date: string | null;
-                /**
-                 * The payer's reference for the payment. null: the bank does not say.
-                 */
-                end_to_end_id: string | null;
-                /**
-                 * With correct check digits: ISO 11649 (RF…), 27 digits of a QR-bill, or Belgian +++123/4567/89002+++. null: the bank does not say.
-                 */
-                creditor_reference: string | null;
-                /**
-                 * Of a direct debit. null: the bank does not say.
-                 */
-                mandate_reference: string | null;
-                /**
-                 * The kind of transaction, such as PMNT-RCDT-ESCT. null: the bank does not say.
-                 */
-                bank_transaction_code: string | null;
-                /**
-                 * The statement that has brought the movement. null: the bank does not say.
-                 */
-                statement_id: number | null;
-                /**
-                 * Its line in the file of the statement. null: the bank does not say.
-                 */
-                line: number | null;
-                /**
-                 * The movement that this one takes back, if exactly one matches and it is still stored. null: the bank does not say.
-                 */
-                reverses: number | null;
-                /**
-                 * The amount in the currency in which the payment was made. null: the bank does not say.
-                 */
-                original_amount: string | null;
-                /**
-                 * ISO 4217. null: the bank does not say.
-                 */
-                original_currency: string | null;
-                /**
-                 * As the bank has it, with a decimal point. null: the bank does not say.
-                 */
-                exchange_rate: string | null;
-                /**
-                 * Of a batch whose details came after it was stored: the payments that it consists of, at most 1,000 and 256 KiB. A movement without such details has no such member.
-                 */
-                details?: Array<{
-                    dc: 'Debit' | 'Credit';
-                    amount: string;
-                    /**
-                     * The counterparty. null: the bank does not say.
-                     */
-                    name: string | null;
-                    /**
-                     * What the payment is for. null: the bank does not say.
-                     */
-                    description: string | null;
-                    /**
-                     * The account of the counterparty. null: the bank does not say.
-                     */
-                    opponent_iban: string | null;
-                    /**
-                     * The payer's reference for the payment. null: the bank does not say.
-                     */
-                    end_to_end_id: string | null;
-                    /**
-                     * With correct check digits. null: the bank does not say.
-                     */
-                    creditor_reference: string | null;
-                }>;
-                /**
-                 * The batch has more details than are shown here. Otherwise there is no such member.
-                 */
-                details_more?: boolean;
-            };
-            outcome: 'withdrawn' | 'kept';
-        }>;
-    };
+    200: WithdrawalPlan;
     /**
      * The withdrawal. Follow it at the path in the header Location.
      */
     202: {
-        withdrawal: {
-            id: number;
-            import_id: number;
-            /**
-             * null: the whole import is withdrawn.
-             */
-            statement_id: number | null;
-            /**
-             * failed: it has ended with an error ten times in a row. Send the request again to go on.
-             */
-            status: 'queued' | 'running' | 'done' | 'failed';
-            /**
-             * The movements of the import or statement that were looked at: withdrawn and kept.
-             */
-            matched: number;
-            withdrawn: number;
-            /**
-             * They stay, because another statement or another import has them too.
-             */
-            kept: number;
-            reason: string;
-            created_at: string;
-            finished_at: string | null;
-        };
+        withdrawal: Withdrawal;
     };
 };
 
@@ -7572,81 +4515,17 @@ export type ListWithdrawalsData = {
 
 export type ListWithdrawalsErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListWithdrawalsError = ListWithdrawalsErrors[keyof ListWithdrawalsErrors];
@@ -7656,30 +4535,7 @@ export type ListWithdrawalsResponses = {
      * A page of withdrawals.
      */
     200: {
-        withdrawals: Array<{
-            id: number;
-            import_id: number;
-            /**
-             * null: the whole import is withdrawn.
-             */
-            statement_id: number | null;
-            /**
-             * failed: it has ended with an error ten times in a row. Send the request again to go on.
-             */
-            status: 'queued' | 'running' | 'done' | 'failed';
-            /**
-             * The movements of the import or statement that were looked at: withdrawn and kept.
-             */
-            matched: number;
-            withdrawn: number;
-            /**
-             * They stay, because another statement or another import has them too.
-             */
-            kept: number;
-            reason: string;
-            created_at: string;
-            finished_at: string | null;
-        }>;
+        withdrawals: Array<Withdrawal>;
     };
 };
 
@@ -7699,88 +4555,21 @@ export type GetWithdrawalData = {
 
 export type GetWithdrawalErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetWithdrawalError = GetWithdrawalErrors[keyof GetWithdrawalErrors];
@@ -7790,30 +4579,7 @@ export type GetWithdrawalResponses = {
      * The withdrawal.
      */
     200: {
-        withdrawal: {
-            id: number;
-            import_id: number;
-            /**
-             * null: the whole import is withdrawn.
-             */
-            statement_id: number | null;
-            /**
-             * failed: it has ended with an error ten times in a row. Send the request again to go on.
-             */
-            status: 'queued' | 'running' | 'done' | 'failed';
-            /**
-             * The movements of the import or statement that were looked at: withdrawn and kept.
-             */
-            matched: number;
-            withdrawn: number;
-            /**
-             * They stay, because another statement or another import has them too.
-             */
-            kept: number;
-            reason: string;
-            created_at: string;
-            finished_at: string | null;
-        };
+        withdrawal: Withdrawal;
     };
 };
 
@@ -7837,81 +4603,17 @@ export type ListSourcesData = {
 
 export type ListSourcesErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: MissingScopeProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListSourcesError = ListSourcesErrors[keyof ListSourcesErrors];
@@ -7942,102 +4644,21 @@ export type CreateSourceData = {
 
 export type CreateSourceErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: Problem;
     /**
      * Request in progress; Idempotency key reused; Too many sources
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/source-limit-reached';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type CreateSourceError = CreateSourceErrors[keyof CreateSourceErrors];
@@ -8067,88 +4688,21 @@ export type DeleteSourceData = {
 
 export type DeleteSourceErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
+    403: Problem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type DeleteSourceError = DeleteSourceErrors[keyof DeleteSourceErrors];
@@ -8178,88 +4732,21 @@ export type GetSourceData = {
 
 export type GetSourceErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetSourceError = GetSourceErrors[keyof GetSourceErrors];
@@ -8289,102 +4776,21 @@ export type UpdateSourceData = {
 
 export type UpdateSourceErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope; API key limited to some accounts
      */
-    403: Problem & {
-        type?: '/problems/missing-scope' | '/problems/limited-api-key';
-        status?: 403;
-    };
+    403: Problem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type UpdateSourceError = UpdateSourceErrors[keyof UpdateSourceErrors];
@@ -8420,102 +4826,21 @@ export type RunSourceData = {
 
 export type RunSourceErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Request in progress; Idempotency key reused
-     */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type RunSourceError = RunSourceErrors[keyof RunSourceErrors];
@@ -8560,109 +4885,25 @@ export type CollectSourceAgainData = {
 
 export type CollectSourceAgainErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Request in progress; Idempotency key reused; File not collectable again
      */
-    409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/not-collectable-again';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type CollectSourceAgainError = CollectSourceAgainErrors[keyof CollectSourceAgainErrors];
@@ -8705,88 +4946,21 @@ export type ListSourceRunsData = {
 
 export type ListSourceRunsErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing API key; Unknown API key
-     */
-    401: Problem & {
-        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
-        status?: 401;
-    };
-    /**
      * Missing scope
      */
-    403: Problem & {
-        type?: '/problems/missing-scope';
-        status?: 403;
-    };
+    403: MissingScopeProblem;
     /**
      * Not found
      */
-    404: Problem & {
-        type?: '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: NotFoundProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Rate limit exceeded; Too many unknown API keys
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListSourceRunsError = ListSourceRunsErrors[keyof ListSourceRunsErrors];

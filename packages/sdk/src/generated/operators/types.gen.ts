@@ -5,6 +5,17 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
+export type ProblemIssue = {
+    /**
+     * The parameter, header, or path in the body.
+     */
+    path: string;
+    /**
+     * What is allowed.
+     */
+    message: string;
+};
+
 export type Problem = {
     /**
      * Which error it is. GET this path for an explanation.
@@ -33,16 +44,166 @@ export type Problem = {
     /**
      * Each value that is not allowed.
      */
-    errors?: Array<{
-        /**
-         * The parameter, header, or path in the body.
-         */
-        path: string;
-        /**
-         * What is allowed.
-         */
-        message: string;
-    }>;
+    errors?: Array<ProblemIssue>;
+};
+
+export type ProblemWithErrors = Problem & {
+    [key: string]: unknown;
+};
+
+export type MalformedProblem = Problem & {
+    type?: '/problems/malformed';
+    status?: 400;
+};
+
+export type MalformedJsonProblem = Problem & {
+    type?: '/problems/malformed-json';
+    status?: 400;
+};
+
+export type MissingOperatorTokenProblem = Problem & {
+    type?: '/problems/missing-operator-token';
+    status?: 401;
+};
+
+export type UnknownOperatorTokenProblem = Problem & {
+    type?: '/problems/unknown-operator-token';
+    status?: 401;
+};
+
+export type MissingRoleProblem = Problem & {
+    type?: '/problems/missing-role';
+    status?: 403;
+};
+
+export type UnknownCustomerProblem = Problem & {
+    type?: '/problems/unknown-customer';
+    status?: 404;
+};
+
+export type NotFoundProblem = Problem & {
+    type?: '/problems/not-found';
+    status?: 404;
+};
+
+export type RequestTimeoutProblem = Problem & {
+    type?: '/problems/request-timeout';
+    status?: 408;
+};
+
+export type TooLargeProblem = Problem & {
+    type?: '/problems/too-large';
+    status?: 413;
+};
+
+export type UnsupportedMediaTypeProblem = Problem & {
+    type?: '/problems/unsupported-media-type';
+    status?: 415;
+};
+
+export type UnsupportedContentEncodingProblem = Problem & {
+    type?: '/problems/unsupported-content-encoding';
+    status?: 415;
+};
+
+export type InvalidProblem = ProblemWithErrors & {
+    type?: '/problems/invalid';
+    status?: 422;
+};
+
+export type EndpointRefusedProblem = ProblemWithErrors & {
+    type?: '/problems/endpoint-refused';
+    status?: 422;
+};
+
+export type HeadersTooLargeProblem = Problem & {
+    type?: '/problems/headers-too-large';
+    status?: 431;
+};
+
+export type RequestInProgressProblem = Problem & {
+    type?: '/problems/request-in-progress';
+    status?: 409;
+};
+
+export type IdempotencyKeyReusedProblem = Problem & {
+    type?: '/problems/idempotency-key-reused';
+    status?: 409;
+};
+
+export type CustomerDeletingProblem = Problem & {
+    type?: '/problems/customer-deleting';
+    status?: 409;
+};
+
+export type ExternalIdTakenProblem = Problem & {
+    type?: '/problems/external-id-taken';
+    status?: 409;
+};
+
+export type OperatorTokenLimitReachedProblem = Problem & {
+    type?: '/problems/operator-token-limit-reached';
+    status?: 409;
+};
+
+export type PulledWebhookProblem = Problem & {
+    type?: '/problems/pulled-webhook';
+    status?: 409;
+};
+
+export type WebhookLimitReachedProblem = Problem & {
+    type?: '/problems/webhook-limit-reached';
+    status?: 409;
+};
+
+export type OperatorCustomerProblem = Problem & {
+    type?: '/problems/operator-customer';
+    status?: 409;
+};
+
+export type ReplayUnderWayProblem = Problem & {
+    type?: '/problems/replay-under-way';
+    status?: 409;
+};
+
+export type TemplateLimitReachedProblem = Problem & {
+    type?: '/problems/template-limit-reached';
+    status?: 409;
+};
+
+export type AccountLimitReachedProblem = Problem & {
+    type?: '/problems/account-limit-reached';
+    status?: 409;
+};
+
+export type TooManyUnknownTokensProblem = Problem & {
+    type?: '/problems/too-many-unknown-tokens';
+    status?: 429;
+};
+
+export type InternalProblem = Problem & {
+    type?: '/problems/internal';
+    status?: 500;
+};
+
+export type DatabaseUnavailableProblem = Problem & {
+    type?: '/problems/database-unavailable';
+    status?: 503;
+};
+
+export type NoApiProcessProblem = Problem & {
+    type?: '/problems/no-api-process';
+    status?: 503;
+};
+
+export type UnansweredProblem = Problem & {
+    type?: '/problems/unanswered';
+    status?: 503;
+};
+
+export type BusyProblem = Problem & {
+    type?: '/problems/busy';
+    status?: 503;
 };
 
 export type Bank = {
@@ -732,6 +893,36 @@ export type NewOperatorToken = {
     expires_at?: string | null;
 };
 
+/**
+ * The size of a page.
+ */
+export type QueryPerPageListWebhooks = number;
+
+/**
+ * For which customer: its id, or external_id: and its external id, percent-encoded.
+ */
+export type HeaderLedgerbellCustomer = string;
+
+/**
+ * Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.
+ */
+export type HeaderIdempotencyKey = string;
+
+/**
+ * The size of a page.
+ */
+export type QueryPerPageListReplays = number;
+
+/**
+ * The id of the customer.
+ */
+export type PathIdGetCustomer = number;
+
+/**
+ * The id of the webhook template.
+ */
+export type PathIdGetWebhookTemplate = number;
+
 export type ListCustomersData = {
     body?: never;
     path?: never;
@@ -762,95 +953,17 @@ export type ListCustomersData = {
 
 export type ListCustomersErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
-    /**
-     * Unknown customer
-     */
-    404: Problem & {
-        type?: '/problems/unknown-customer';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Customer is being deleted
-     */
-    409: Problem & {
-        type?: '/problems/customer-deleting';
-        status?: 409;
-    };
+    403: MissingRoleProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListCustomersError = ListCustomersErrors[keyof ListCustomersErrors];
@@ -881,109 +994,21 @@ export type CreateCustomerData = {
 
 export type CreateCustomerErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
-    /**
-     * Unknown customer
-     */
-    404: Problem & {
-        type?: '/problems/unknown-customer';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: MissingRoleProblem;
     /**
      * Customer is being deleted; Request in progress; Idempotency key reused; Too many webhooks; Too many accounts
      */
-    409: Problem & {
-        type?: '/problems/customer-deleting' | '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/webhook-limit-reached' | '/problems/account-limit-reached';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request; Endpoint refused
      */
-    422: Problem & {
-        type?: '/problems/invalid' | '/problems/endpoint-refused';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: ProblemWithErrors;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type CreateCustomerError = CreateCustomerErrors[keyof CreateCustomerErrors];
@@ -1032,95 +1057,25 @@ export type DeleteCustomerData = {
 
 export type DeleteCustomerErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
+    403: MissingRoleProblem;
     /**
      * Unknown customer; Not found
      */
-    404: Problem & {
-        type?: '/problems/unknown-customer' | '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: Problem;
     /**
      * Customer is being deleted; Operator's customer
      */
-    409: Problem & {
-        type?: '/problems/customer-deleting' | '/problems/operator-customer';
-        status?: 409;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type DeleteCustomerError = DeleteCustomerErrors[keyof DeleteCustomerErrors];
@@ -1150,95 +1105,21 @@ export type GetCustomerData = {
 
 export type GetCustomerErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
+    403: MissingRoleProblem;
     /**
      * Unknown customer; Not found
      */
-    404: Problem & {
-        type?: '/problems/unknown-customer' | '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Customer is being deleted
-     */
-    409: Problem & {
-        type?: '/problems/customer-deleting';
-        status?: 409;
-    };
+    404: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetCustomerError = GetCustomerErrors[keyof GetCustomerErrors];
@@ -1293,109 +1174,25 @@ export type UpdateCustomerData = {
 
 export type UpdateCustomerErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
+    403: MissingRoleProblem;
     /**
      * Unknown customer; Not found
      */
-    404: Problem & {
-        type?: '/problems/unknown-customer' | '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: Problem;
     /**
      * Customer is being deleted; External id taken
      */
-    409: Problem & {
-        type?: '/problems/customer-deleting' | '/problems/external-id-taken';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type UpdateCustomerError = UpdateCustomerErrors[keyof UpdateCustomerErrors];
@@ -1429,95 +1226,17 @@ export type ListWebhookTemplatesData = {
 
 export type ListWebhookTemplatesErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
-    /**
-     * Unknown customer
-     */
-    404: Problem & {
-        type?: '/problems/unknown-customer';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Customer is being deleted
-     */
-    409: Problem & {
-        type?: '/problems/customer-deleting';
-        status?: 409;
-    };
+    403: MissingRoleProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListWebhookTemplatesError = ListWebhookTemplatesErrors[keyof ListWebhookTemplatesErrors];
@@ -1548,109 +1267,21 @@ export type CreateWebhookTemplateData = {
 
 export type CreateWebhookTemplateErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
-    /**
-     * Unknown customer
-     */
-    404: Problem & {
-        type?: '/problems/unknown-customer';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: MissingRoleProblem;
     /**
      * Customer is being deleted; Request in progress; Idempotency key reused; Too many webhook templates
      */
-    409: Problem & {
-        type?: '/problems/customer-deleting' | '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/template-limit-reached';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request; Endpoint refused
      */
-    422: Problem & {
-        type?: '/problems/invalid' | '/problems/endpoint-refused';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: ProblemWithErrors;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type CreateWebhookTemplateError = CreateWebhookTemplateErrors[keyof CreateWebhookTemplateErrors];
@@ -1680,95 +1311,21 @@ export type DeleteWebhookTemplateData = {
 
 export type DeleteWebhookTemplateErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
+    403: MissingRoleProblem;
     /**
      * Unknown customer; Not found
      */
-    404: Problem & {
-        type?: '/problems/unknown-customer' | '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Customer is being deleted
-     */
-    409: Problem & {
-        type?: '/problems/customer-deleting';
-        status?: 409;
-    };
+    404: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type DeleteWebhookTemplateError = DeleteWebhookTemplateErrors[keyof DeleteWebhookTemplateErrors];
@@ -1798,95 +1355,21 @@ export type GetWebhookTemplateData = {
 
 export type GetWebhookTemplateErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
+    403: MissingRoleProblem;
     /**
      * Unknown customer; Not found
      */
-    404: Problem & {
-        type?: '/problems/unknown-customer' | '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Customer is being deleted
-     */
-    409: Problem & {
-        type?: '/problems/customer-deleting';
-        status?: 409;
-    };
+    404: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetWebhookTemplateError = GetWebhookTemplateErrors[keyof GetWebhookTemplateErrors];
@@ -1916,109 +1399,21 @@ export type UpdateWebhookTemplateData = {
 
 export type UpdateWebhookTemplateErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
+    403: MissingRoleProblem;
     /**
      * Unknown customer; Not found
      */
-    404: Problem & {
-        type?: '/problems/unknown-customer' | '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Customer is being deleted
-     */
-    409: Problem & {
-        type?: '/problems/customer-deleting';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    404: Problem;
     /**
      * Invalid request; Endpoint refused
      */
-    422: Problem & {
-        type?: '/problems/invalid' | '/problems/endpoint-refused';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: ProblemWithErrors;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type UpdateWebhookTemplateError = UpdateWebhookTemplateErrors[keyof UpdateWebhookTemplateErrors];
@@ -2054,102 +1449,25 @@ export type RotateWebhookTemplateSecretData = {
 
 export type RotateWebhookTemplateSecretErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
+    403: MissingRoleProblem;
     /**
      * Unknown customer; Not found
      */
-    404: Problem & {
-        type?: '/problems/unknown-customer' | '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: Problem;
     /**
      * Customer is being deleted; Request in progress; Idempotency key reused; Events are pulled
      */
-    409: Problem & {
-        type?: '/problems/customer-deleting' | '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/pulled-webhook';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type RotateWebhookTemplateSecretError = RotateWebhookTemplateSecretErrors[keyof RotateWebhookTemplateSecretErrors];
@@ -2192,109 +1510,25 @@ export type ReplayWebhookTemplateData = {
 
 export type ReplayWebhookTemplateErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
+    403: MissingRoleProblem;
     /**
      * Unknown customer; Not found
      */
-    404: Problem & {
-        type?: '/problems/unknown-customer' | '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    404: Problem;
     /**
      * Customer is being deleted; Request in progress; Idempotency key reused; Replay under way
      */
-    409: Problem & {
-        type?: '/problems/customer-deleting' | '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/replay-under-way';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ReplayWebhookTemplateError = ReplayWebhookTemplateErrors[keyof ReplayWebhookTemplateErrors];
@@ -2337,95 +1571,21 @@ export type ListWebhooksOfTemplateData = {
 
 export type ListWebhooksOfTemplateErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
+    403: MissingRoleProblem;
     /**
      * Unknown customer; Not found
      */
-    404: Problem & {
-        type?: '/problems/unknown-customer' | '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Customer is being deleted
-     */
-    409: Problem & {
-        type?: '/problems/customer-deleting';
-        status?: 409;
-    };
+    404: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListWebhooksOfTemplateError = ListWebhooksOfTemplateErrors[keyof ListWebhooksOfTemplateErrors];
@@ -2476,95 +1636,17 @@ export type ListOperatorTokensData = {
 
 export type ListOperatorTokensErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
-    /**
-     * Unknown customer
-     */
-    404: Problem & {
-        type?: '/problems/unknown-customer';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Customer is being deleted
-     */
-    409: Problem & {
-        type?: '/problems/customer-deleting';
-        status?: 409;
-    };
+    403: MissingRoleProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListOperatorTokensError = ListOperatorTokensErrors[keyof ListOperatorTokensErrors];
@@ -2595,109 +1677,21 @@ export type CreateOperatorTokenData = {
 
 export type CreateOperatorTokenErrors = {
     /**
-     * Malformed request; Malformed JSON
-     */
-    400: Problem & {
-        type?: '/problems/malformed' | '/problems/malformed-json';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
-    /**
-     * Unknown customer
-     */
-    404: Problem & {
-        type?: '/problems/unknown-customer';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
+    403: MissingRoleProblem;
     /**
      * Customer is being deleted; Request in progress; Idempotency key reused; Limit of operators' tokens reached
      */
-    409: Problem & {
-        type?: '/problems/customer-deleting' | '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/operator-token-limit-reached';
-        status?: 409;
-    };
-    /**
-     * Body too large
-     */
-    413: Problem & {
-        type?: '/problems/too-large';
-        status?: 413;
-    };
-    /**
-     * Unsupported content type; Unsupported content encoding
-     */
-    415: Problem & {
-        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
-        status?: 415;
-    };
+    409: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type CreateOperatorTokenError = CreateOperatorTokenErrors[keyof CreateOperatorTokenErrors];
@@ -2733,95 +1727,21 @@ export type DeleteOperatorTokenData = {
 
 export type DeleteOperatorTokenErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
+    403: MissingRoleProblem;
     /**
      * Unknown customer; Not found
      */
-    404: Problem & {
-        type?: '/problems/unknown-customer' | '/problems/not-found';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Customer is being deleted
-     */
-    409: Problem & {
-        type?: '/problems/customer-deleting';
-        status?: 409;
-    };
+    404: Problem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type DeleteOperatorTokenError = DeleteOperatorTokenErrors[keyof DeleteOperatorTokenErrors];
@@ -2846,95 +1766,17 @@ export type GetVerdictData = {
 
 export type GetVerdictErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
-    /**
-     * Unknown customer
-     */
-    404: Problem & {
-        type?: '/problems/unknown-customer';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Customer is being deleted
-     */
-    409: Problem & {
-        type?: '/problems/customer-deleting';
-        status?: 409;
-    };
+    403: MissingRoleProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type GetVerdictError = GetVerdictErrors[keyof GetVerdictErrors];
@@ -2974,95 +1816,17 @@ export type ListChangesData = {
 
 export type ListChangesErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
-    /**
-     * Unknown customer
-     */
-    404: Problem & {
-        type?: '/problems/unknown-customer';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Customer is being deleted
-     */
-    409: Problem & {
-        type?: '/problems/customer-deleting';
-        status?: 409;
-    };
+    403: MissingRoleProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type ListChangesError = ListChangesErrors[keyof ListChangesErrors];
@@ -3123,95 +1887,17 @@ export type VerifyBooksData = {
 
 export type VerifyBooksErrors = {
     /**
-     * Malformed request
-     */
-    400: Problem & {
-        type?: '/problems/malformed';
-        status?: 400;
-    };
-    /**
-     * Missing operator's token; Unknown operator's token
-     */
-    401: Problem & {
-        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
-        status?: 401;
-    };
-    /**
      * Missing role
      */
-    403: Problem & {
-        type?: '/problems/missing-role';
-        status?: 403;
-    };
-    /**
-     * Unknown customer
-     */
-    404: Problem & {
-        type?: '/problems/unknown-customer';
-        status?: 404;
-    };
-    /**
-     * Request timeout
-     */
-    408: Problem & {
-        type?: '/problems/request-timeout';
-        status?: 408;
-    };
-    /**
-     * Customer is being deleted
-     */
-    409: Problem & {
-        type?: '/problems/customer-deleting';
-        status?: 409;
-    };
+    403: MissingRoleProblem;
     /**
      * Invalid request
      */
-    422: Problem & {
-        type?: '/problems/invalid';
-        status?: 422;
-        /**
-         * Each value that is not allowed.
-         */
-        errors: Array<{
-            /**
-             * The parameter, header, or path in the body.
-             */
-            path: string;
-            /**
-             * What is allowed.
-             */
-            message: string;
-        }>;
-    };
+    422: InvalidProblem;
     /**
-     * Too many unknown operators' tokens
+     * Another error. The type says which.
      */
-    429: Problem & {
-        type?: '/problems/too-many-unknown-tokens';
-        status?: 429;
-    };
-    /**
-     * Headers too large
-     */
-    431: Problem & {
-        type?: '/problems/headers-too-large';
-        status?: 431;
-    };
-    /**
-     * Internal error
-     */
-    500: Problem & {
-        type?: '/problems/internal';
-        status?: 500;
-    };
-    /**
-     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
-     */
-    503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
-        status?: 503;
-    };
+    default: Problem;
 };
 
 export type VerifyBooksError = VerifyBooksErrors[keyof VerifyBooksErrors];
