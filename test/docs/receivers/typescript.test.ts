@@ -48,7 +48,7 @@ export const handler: (request: NextRequest) => Promise<Response> = POST;
 
 let project: string;
 
-/** A program is TypeScript when it is named so: `receiver.mjs` becomes `receiver.mts`, which others import by the same name. */
+/** A program is TypeScript when its name ends so. Others still import it as JavaScript. */
 const asTypeScript = (name: string) => name.replace(/js$/, 'ts');
 
 beforeAll(async () => {
