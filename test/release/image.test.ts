@@ -131,8 +131,10 @@ describe('the image', () => {
     ).split('\n');
     expect(files).toEqual(
       expect.arrayContaining([
+        'dist/docs/site.json',
         'dist/src/main.js',
         'examples/movements.ndjson',
+        'public/docs/docs.css',
         'public/ops/console.css',
         './sbom.spdx.json',
       ]),

@@ -61,6 +61,10 @@ describe('the package', () => {
   it('contains what the service reads, and neither sources, tests nor the benchmark', () => {
     expect(packed).toEqual(
       expect.arrayContaining([
+        'dist/docs/assets/index.json',
+        'dist/docs/images/docs-phone.png',
+        'dist/docs/pages/docs/receiving/flask.html',
+        'dist/docs/site.json',
         'dist/src/cli/main.js',
         'dist/src/main.js',
         'dist/src/cli/demo/main.js',
@@ -77,6 +81,7 @@ describe('the package', () => {
       .filter((path) => path.includes('/'))
       .map((path) => /^(dist\/)?[^/]+/.exec(path)?.[0]);
     expect([...new Set(folders)].toSorted()).toEqual([
+      'dist/docs',
       'dist/packages',
       'dist/src',
       'dist/workers',
@@ -104,6 +109,8 @@ describe('ledgerbell start', () => {
     const service = start(LEDGERBELL, ['start'], folder);
     const answer = await fetch(`${await service.url()}/healthz`);
     expect(await answer.json()).toEqual({ status: 'ok', version: VERSION });
+    for (const page of ['/docs', '/docs/receiving/flask', '/docs/api', '/docs/assets/docs.js'])
+      expect([page, (await fetch((await service.url()) + page)).status]).toEqual([page, 200]);
     expect(existsSync(join(folder, '.data/mysql.json'))).toBe(true);
     expect(await service.end('SIGTERM')).toBe(0);
     expect(await processesIn(folder)).toEqual([]);
