@@ -139,7 +139,8 @@ export function sendPage(
         {content}
       </main>
       <footer>
-        Ledgerbell {VERSION} · <a href="/readyz">Readiness</a> · times are {shownZone().text.trim()}
+        Ledgerbell {VERSION} · <a href="/docs">Guides</a> · <a href="/readyz">Readiness</a> · times are{' '}
+        {shownZone().text.trim()}
         <ZoneSwitch c={c} />
       </footer>
       {[...scripts, 'live.js'].map((file) => (
