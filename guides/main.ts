@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import MiniSearch from 'minisearch';
 import type { Site } from '../src/api/docs/guides.tsx';
 import { readNavigation } from './navigation.ts';
-import { isSearched, readPages } from './pages.ts';
+import { isSearched, readPages, weightOf } from './pages.ts';
 import { render, resolveLink } from './render.ts';
 import { OPTIONS } from './search.ts';
 
@@ -29,7 +29,15 @@ export function buildGuides(root: string, folder: string): void {
     for (const [at, { anchor, heading, text }] of sections.entries()) {
       id += 1;
       const url = at === 0 ? page.url : `${page.url}#${anchor}`;
-      index.add({ id, url, page: page.title, heading, text, excerpt: text.slice(0, 160) });
+      index.add({
+        id,
+        url,
+        page: page.title,
+        heading,
+        text,
+        excerpt: text.slice(0, 160),
+        weight: weightOf(page),
+      });
     }
   }
   put(join(folder, 'site.json'), JSON.stringify(site));

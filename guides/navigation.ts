@@ -1,13 +1,14 @@
-import { dirname, join, normalize } from 'node:path';
+import { dirname } from 'node:path';
 import { lexer, type Token, type Tokens } from 'marked';
 import type { NavigationGroup } from '../src/api/docs/guides.tsx';
 import { FIRST_PAGE, type Page } from './pages.ts';
+import { pathOf } from './render.ts';
 
 /** The navigation of /docs. docs/README.md is its one source: each heading is a reader, and the links below it are the reader's pages. */
 
-function linksOf(tokens: readonly Token[]): string[] {
+function linksOf(tokens: readonly Token[]): Tokens.Link[] {
   return tokens.flatMap((token) => {
-    if (token.type === 'link') return [(token as Tokens.Link).href];
+    if (token.type === 'link') return [token as Tokens.Link];
     const inner =
       token.type === 'list' ? (token as Tokens.List).items : 'tokens' in token ? token.tokens : [];
     return linksOf(inner ?? []);
@@ -30,26 +31,28 @@ function isPartOf({ file }: Page, parent: Page): boolean {
 export function readNavigation(pages: readonly Page[]): NavigationGroup[] {
   const first = pages.find(({ file }) => file === FIRST_PAGE);
   if (first === undefined) throw new Error(`${FIRST_PAGE} is missing.`);
-  const groups: { heading: string; named: Page[] }[] = [];
+  const groups: { heading: string; named: { page: Page; title: string; anchor: string }[] }[] = [];
   const seen = new Set<Page>([first]);
   for (const token of lexer(first.markdown)) {
     if (token.type === 'heading' && token.depth === 2) groups.push({ heading: token.text, named: [] });
-    for (const link of linksOf([token])) {
-      const file = normalize(join(dirname(FIRST_PAGE), link.replace(/#.*/, '')));
+    for (const { href, text } of linksOf([token])) {
+      const file = pathOf(FIRST_PAGE, href);
       const page = pages.find((it) => it.file === file);
       if (page === undefined || seen.has(page) || groups.length === 0) continue;
       seen.add(page);
-      groups.at(-1)?.named.push(page);
+      groups
+        .at(-1)
+        ?.named.push({ page, title: text.replaceAll('`', ''), anchor: href.replace(/^[^#]*/, '') });
     }
   }
   const rest = new Set(pages.filter((page) => !seen.has(page)));
   const navigation = groups.map(({ heading, named }) => ({
     heading,
-    pages: named.flatMap((page) => {
+    pages: named.flatMap(({ page, title, anchor }) => {
       const parts = [...rest].filter((it) => isPartOf(it, page));
       for (const part of parts) rest.delete(part);
       return [
-        { title: page.title, url: page.url, isPart: false },
+        { title, url: page.url + anchor, isPart: false },
         ...parts.map(({ title, url }) => ({ title, url, isPart: true })),
       ];
     }),

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { resolveLink } from './render.ts';
+import { pathOf, resolveLink } from './render.ts';
 
 /**
  * Makes the links of a package's documents lead somewhere for whoever has only its tarball. npm runs it in the folder of the package: `before`
@@ -48,14 +48,16 @@ export function toPackedLinks(
 ): string {
   return changeLinks(markdown, (label, link) => {
     if (/^(?:[a-z]+:|#)/.test(link)) return `[${label}](${link})`;
-    const [path = '', anchor] = link.split('#');
-    const target = relative(ROOT, join(ROOT, dirname(file), path));
+    const [, anchor] = link.split('#');
+    const target = pathOf(file, link);
     if (included !== undefined && target.startsWith(`${included}/`) && target.endsWith('.md')) {
       const own = relative(dirname(place), target);
       return `[${label}](${own}${anchor === undefined ? '' : `#${anchor}`})`;
     }
     const url = resolveLink(ROOT, file, link);
-    return url === null ? label : `[${label}](${docsUrl}${url.replace(/^\/docs/, '')})`;
+    return url === null
+      ? `${label} (\`${pathOf(file, link)}\` in the repository)`
+      : `[${label}](${docsUrl}${url.replace(/^\/docs/, '')})`;
   });
 }
 

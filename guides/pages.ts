@@ -25,6 +25,17 @@ const OTHER_FILES: Readonly<Record<string, string>> = {
 /** The first page only names the others, and the changelog has all words. */
 export const isSearched = ({ file }: Page): boolean => file !== FIRST_PAGE && file !== 'CHANGELOG.md';
 
+/**
+ * How much a page counts in the search beside others. Pages about the source say much about each subject, and answer nobody who uses the
+ * product. The runbook, the commands, the glossary and the comparison name what other pages explain.
+ */
+export function weightOf({ file }: Page): number {
+  if (/^docs\/(?:architecture|decisions)\b/.test(file)) return 0.2;
+  if (/^docs\/(?:cli|glossary|compared)\b/.test(file)) return 0.6;
+  if (/^docs\/runbook\b/.test(file)) return 0.75;
+  return file === 'docs/configuration.md' ? 1.5 : 1;
+}
+
 /** Where a file is served. null: the file is not a page. */
 export function urlOf(file: string): string | null {
   if (file === FIRST_PAGE) return '/docs';

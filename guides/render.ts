@@ -58,8 +58,8 @@ export const textOf = (html: string): string =>
  */
 export function resolveLink(root: string, from: string, link: string): string | null {
   if (/^(?:[a-z]+:|#)/.test(link)) return link;
-  const [path = '', anchor] = link.split('#');
-  const file = normalize(join(dirname(from), path));
+  const [, anchor] = link.split('#');
+  const file = pathOf(from, link);
   const image = /^docs\/images\/(.+)$/.exec(file)?.[1];
   const url = image === undefined ? urlOf(file) : `/docs/images/${image}`;
   // Other files are missing where an image is built.
@@ -67,6 +67,10 @@ export function resolveLink(root: string, from: string, link: string): string | 
     throw new Error(`${from} links to ${link}, which does not exist.`);
   return url === null || anchor === undefined ? url : `${url}#${anchor}`;
 }
+
+/** The path from the root of the repository to what a link of a file names. */
+export const pathOf = (from: string, link: string): string =>
+  normalize(join(dirname(from), link.split('#')[0] ?? ''));
 
 /** Renders a page. @param toUrl where a link of the page leads; null if what it names is not served. */
 export function render(page: Page, toUrl: (link: string) => string | null): RenderedPage {
@@ -90,7 +94,7 @@ export function render(page: Page, toUrl: (link: string) => string | null): Rend
         const html = this.parser.parseInline(tokens);
         const url = toUrl(href);
         return url === null
-          ? `<span title="${escapeHtml(href)} in the repository">${html}</span>`
+          ? `${html} (<code>${escapeHtml(pathOf(page.file, href))}</code> in the repository)`
           : `<a href="${escapeHtml(url)}">${html}</a>`;
       },
       image({ href, text }: Tokens.Image) {

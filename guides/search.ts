@@ -5,6 +5,8 @@ import type { Options } from 'minisearch';
 
 /** A part of a page that can be found. */
 export interface Found {
+  /** How much its page counts beside others. */
+  weight: number;
   /** Its page and its place within it. */
   url: string;
   /** The title of its page. */
@@ -21,9 +23,32 @@ const STOP_WORDS = new Set(
   ),
 );
 
+/** What people look for, in the words of the guides. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  backoff: 'retries',
+  delete: 'deletion',
+  erase: 'deletion',
+  gdpr: 'deletion',
+  paginate: 'next',
+  pagination: 'next',
+  paging: 'next',
+  quickstart: 'minutes',
+  resend: 'redeliver',
+  rollback: 'undo',
+  timezone: 'zone',
+  tutorial: 'minutes',
+};
+
+/** Words, and beside the parts of a name such as `PUBLIC_URL` the name as a whole. `C#` and `C++` are words. */
+const tokenize = (text: string): string[] => [
+  ...(text.match(/[\p{L}\p{N}]+(?:\+\+|#(?!\p{L}))?/gu) ?? []),
+  ...(text.match(/[\p{L}\p{N}]+(?:_[\p{L}\p{N}]+)+/gu) ?? []),
+];
+
 /** The form in which a word is compared: lower case, without the end of a plural, a past or a participle. */
 function stem(word: string): string | null {
-  const lower = word.toLowerCase();
+  const said = word.toLowerCase();
+  const lower = Object.hasOwn(SYNONYMS, said) ? (SYNONYMS[said] ?? said) : said;
   if (STOP_WORDS.has(lower)) return null;
   if (lower.length < 5) return lower.replace(/([^s])s$/, '$1');
   return lower
@@ -36,14 +61,20 @@ function stem(word: string): string | null {
 export const OPTIONS: Options = {
   idField: 'id',
   fields: ['page', 'heading', 'text'],
-  storeFields: ['url', 'page', 'heading', 'excerpt'],
+  storeFields: ['url', 'page', 'heading', 'excerpt', 'weight'],
+  tokenize,
   processTerm: stem,
 };
 
 /** Finds the sections that fit a text best, the best one first. All words first; a word may be a beginning of one. */
 export function find(index: MiniSearch, text: string): Found[] {
   const query = text.slice(0, 200);
-  const options = { boost: { page: 4, heading: 3 }, prefix: (term: string) => term.length > 2 };
+  const options = {
+    boost: { page: 4, heading: 3 },
+    prefix: (term: string) => term.length > 2,
+    boostDocument: (_id: unknown, _term: string, fields?: Record<string, unknown>) =>
+      Number(fields?.weight ?? 1),
+  };
   const all = index.search(query, { ...options, combineWith: 'AND' });
   const hits = all.length > 0 ? all : index.search(query, { ...options, fuzzy: 0.2, combineWith: 'OR' });
   return hits.slice(0, 20) as unknown as Found[];

@@ -74,7 +74,7 @@ describe('/docs', () => {
 
   it('says of files that are not served where they are', async () => {
     const page = await service.call('GET', '/docs');
-    expect(page.body).toContain('<span title="../CONTRIBUTING.md in the repository">Contributing</span>');
+    expect(page.body).toContain('Contributing (<code>CONTRIBUTING.md</code> in the repository)');
     expect(page.body).not.toMatch(/href="[^"]*\.md/);
   });
 

@@ -48,6 +48,9 @@ function readSite(): Site | null {
 const filesIn = (folder: string) =>
   existsSync(folder) ? readdirSync(folder).map((name) => [name, join(folder, name)] as const) : [];
 
+/** Whether an entry of the navigation leads to a page, or into it. */
+const isAt = (entry: { url: string }, url: string) => entry.url.split('#')[0] === url;
+
 function Navigation({ site, url }: { site: Site; url: string }) {
   return (
     <nav id="contents" class="contents" aria-label="Guides">
@@ -57,7 +60,7 @@ function Navigation({ site, url }: { site: Site; url: string }) {
           <ul>
             {pages.map((page) => (
               <li class={page.isPart ? 'part' : undefined}>
-                <a href={page.url} aria-current={page.url === url ? 'page' : undefined}>
+                <a href={page.url} aria-current={isAt(page, url) ? 'page' : undefined}>
                   {page.title}
                 </a>
               </li>
@@ -71,7 +74,7 @@ function Navigation({ site, url }: { site: Site; url: string }) {
 
 function Neighbours({ site, url }: { site: Site; url: string }) {
   const all = site.navigation.flatMap(({ pages }) => pages);
-  const at = all.findIndex((page) => page.url === url);
+  const at = all.findIndex((page) => isAt(page, url));
   const [before, after] = [all[at - 1], all[at + 1]];
   return (
     <nav class="neighbours" aria-label="Previous and next page">
