@@ -62,7 +62,7 @@ export function toPackedLinks(
 }
 
 const README = 'README.md';
-/** The document of the repository, while npm packs. */
+/** The document of the repository, while npm packs. If npm fails meanwhile, it stays, and the next pack puts it back. */
 const KEPT = '.README.repository.md';
 
 function before(name: string): void {
@@ -82,10 +82,10 @@ function before(name: string): void {
   cpSync(README, KEPT);
   // Others may read the document meanwhile: they find the one or the other, and never a part.
   const changed = `${README}.${process.pid}`;
-  writeFileSync(
-    changed,
-    toPackedLinks(text, { file: `packages/${name}/${README}`, place: README, included }),
-  );
+  const packed = toPackedLinks(text, { file: `packages/${name}/${README}`, place: README, included });
+  const [title = '', ...rest] = packed.split('\n\n');
+  const note = `Links to guides open in a service that runs at ${DOCS_URL}.`;
+  writeFileSync(changed, [title, ...rest.slice(0, 1), note, ...rest.slice(1)].join('\n\n'));
   renameSync(changed, README);
 }
 
