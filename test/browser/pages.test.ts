@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { foreignRequests, useBrowser } from './browser.ts';
 
 const service = useService({ roles: ['api'] });
@@ -36,6 +37,40 @@ describe('/docs/api in a browser', () => {
     await answer.waitFor();
     expect(await answer.textContent()).toContain('200');
     expect(faults).toEqual([]);
+  });
+});
+
+describe('/docs/api with its header', () => {
+  it('sends two POSTs with different idempotency keys, although the example is one', async () => {
+    const { api_key: key } = await service.customer();
+    const { page, faults } = await browser.visit(`${service.url}/docs/api`);
+    await page.locator('button.authorize').first().click();
+    await page.locator('.auth-container input').first().fill(key);
+    await page.locator('.auth-btn-wrapper button.authorize').first().click();
+    await page.locator('button.btn-done').first().click();
+    const create = page.locator('.opblock-post', { hasText: 'Create an API key' });
+    await create.locator('.opblock-summary-control').click();
+    const keys: (string | undefined)[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') keys.push(request.headers()['idempotency-key']);
+    });
+    for (const count of [1, 2]) {
+      await create.locator('button.execute').click();
+      await until('it is sent', () => keys.length === count);
+      await create.locator('.live-responses-table .response-col_status').last().waitFor();
+    }
+    expect(new Set(keys).size).toBe(2);
+    expect(keys.every((it) => it !== undefined && it !== '')).toBe(true);
+    expect(faults.filter((it) => !it.includes('422'))).toEqual([]);
+  });
+
+  it('has the search of the guides, and the colours that the reader prefers', async () => {
+    const { page } = await browser.visit(`${service.url}/docs/api`, { dark: true });
+    await page.waitForSelector('.opblock', { timeout: 120_000 });
+    expect(await page.evaluate('document.documentElement.className')).toContain('dark-mode');
+    await page.fill('#find', 'undo import');
+    await page.locator('.found a').first().click();
+    await page.waitForURL(`${service.url}/docs/withdrawals#undo-an-import`);
   });
 });
 

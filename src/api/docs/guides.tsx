@@ -9,6 +9,7 @@ import { htmlPage } from '../../http/html-page.tsx';
 import { VERSION } from '../../platform/config.ts';
 import { notFound, Problem } from '../../platform/problem.ts';
 import type { Audience } from '../openapi/headers.ts';
+import { DocsHeader } from './header.tsx';
 import { referencePages } from './reference.tsx';
 
 /** /docs: the guides. The build has made their contents from docs/*.md and the packages' READMEs (guides/main.ts). Here they get their frame. */
@@ -90,48 +91,12 @@ function frame(site: Site, url: string, audience: Audience, content: string) {
   return htmlPage(
     {
       title,
-      styles: ['/docs/assets/console.css', '/docs/assets/docs.css'],
+      styles: ['frame.css', 'console.css', 'search.css', 'docs.css'].map((name) => `/docs/assets/${name}`),
       className: 'docs',
       audience,
     },
     <>
-      <header class="top">
-        <nav aria-label="Documentation">
-          <ul>
-            <li>
-              <a href="/docs" aria-current={url === '/docs' ? 'page' : undefined}>
-                Guides
-              </a>
-            </li>
-            <li>
-              <a href="/docs/api">API reference</a>
-            </li>
-            <li class="narrow">
-              <a href="#contents">All pages</a>
-            </li>
-          </ul>
-        </nav>
-        <search class="find">
-          <form action="/docs">
-            <label class="hidden" for="find">
-              Search the guides
-            </label>
-            <input
-              id="find"
-              name="q"
-              type="search"
-              placeholder="Search the guides ( / )"
-              autocomplete="off"
-              maxlength={200}
-            />
-            <button type="submit">Search</button>
-          </form>
-          <div id="found" class="found" hidden>
-            <p role="status" />
-            <ol />
-          </div>
-        </search>
-      </header>
+      <DocsHeader url={url} />
       <div class="guides">
         <main id="main" tabindex={-1}>
           {raw(content)}
@@ -152,6 +117,7 @@ function frame(site: Site, url: string, audience: Audience, content: string) {
         <Navigation site={site} url={url} />
       </div>
       <footer>Ledgerbell {VERSION}</footer>
+      <script type="module" src="/docs/assets/search-field.js" />
       <script type="module" src="/docs/assets/docs.js" />
     </>,
   );
@@ -163,7 +129,7 @@ export function docsPages(audience: Audience): Hono<ApiEnv> {
   const assets = new Map([
     ...filesIn(join(PUBLIC, 'docs')),
     ...filesIn(join(BUILT, 'assets')),
-    ['console.css', join(PUBLIC, 'ops/console.css')],
+    ...['frame.css', 'console.css'].map((name) => [name, join(PUBLIC, 'ops', name)] as const),
   ]);
   const headers = pageHeaders({
     defaultSrc: ["'none'"],

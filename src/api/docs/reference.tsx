@@ -4,6 +4,8 @@ import { Hono } from 'hono';
 import { type ApiEnv, pageHeaders } from '../../http/app.ts';
 import { INSTALLATION, serveFiles } from '../../http/files.ts';
 import { htmlPage } from '../../http/html-page.tsx';
+import { EXAMPLE_KEY } from '../openapi/openapi.ts';
+import { DocsHeader } from './header.tsx';
 
 /** /docs/api: Swagger UI with the API's OpenAPI document. Its files are served from here, so that the page works without internet access. */
 export function referencePages(): Hono<ApiEnv> {
@@ -13,14 +15,16 @@ export function referencePages(): Hono<ApiEnv> {
     ['reference.js', join(INSTALLATION, 'public/docs/reference.js')],
   ]);
   const page = htmlPage(
-    { title: 'API reference', styles: ['/docs/api/swagger-ui.css'] },
+    {
+      title: 'API reference',
+      styles: ['/docs/assets/frame.css', '/docs/assets/search.css', '/docs/api/swagger-ui.css'],
+    },
     <>
-      <p style="margin: 0.75rem 1.25rem; font: 14px system-ui, sans-serif">
-        <a href="/docs">Guides</a>
-      </p>
-      <main id="main" tabindex={-1} />
+      <DocsHeader url="/docs/api" />
+      <main id="main" tabindex={-1} data-example-key={EXAMPLE_KEY} />
       <script src="/docs/api/swagger-ui-bundle.js" />
       <script src="/docs/api/reference.js" />
+      <script type="module" src="/docs/assets/search-field.js" />
     </>,
   );
   return new Hono<ApiEnv>()

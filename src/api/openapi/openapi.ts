@@ -54,11 +54,14 @@ export const idParameter = (what: string): Parameter => ({
   schema: { type: 'integer', minimum: 1 },
 });
 
+/** The example of an idempotency key. */
+export const EXAMPLE_KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324';
+
 /** The header of every POST, for /openapi.json. */
 const IDEMPOTENCY_KEY_PARAMETER: Record<string, Parameter> = {
   'Idempotency-Key': {
     description: `Makes it safe to repeat the request: within ${KEY_HOURS} hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.`,
-    example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+    example: EXAMPLE_KEY,
     schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
   },
 };

@@ -25,7 +25,7 @@ export function consoleAssets(): Hono<ApiEnv> {
   const own = join(INSTALLATION, 'public/ops');
   const uplot = join(dirname(createRequire(import.meta.url).resolve('uplot/package.json')), 'dist');
   const files = new Map([
-    ...['console.css', 'live.js', 'now.js'].map((name) => [name, join(own, name)] as const),
+    ...['frame.css', 'console.css', 'live.js', 'now.js'].map((name) => [name, join(own, name)] as const),
     ...['uPlot.iife.min.js', 'uPlot.min.css'].map((name) => [name, join(uplot, name)] as const),
   ]);
   return serveFiles(files, 'private, max-age=300');
@@ -95,7 +95,7 @@ export function sendPage(
   // A page shows the current state, and may show account data.
   c.header('Cache-Control', 'no-store');
   const page = htmlPage(
-    { title, styles: ['console.css', ...styles].map((file) => `${ASSETS_PATH}/${file}`) },
+    { title, styles: ['frame.css', 'console.css', ...styles].map((file) => `${ASSETS_PATH}/${file}`) },
     <>
       <header class="top">
         <nav aria-label="Console">
