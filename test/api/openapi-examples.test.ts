@@ -1,0 +1,431 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { asOperator, tokenOf } from '../operators/support.ts';
+import { useSourcesDir, writeQuietly } from '../sources/folder-source.ts';
+import { useReceiver } from '../support/receiver.ts';
+import { type Answer, useOwnService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { createNormaliser } from './openapi-examples/normalise.ts';
+
+/**
+ * The examples of /openapi.json are one month of an invented bookshop at an invented bank. This file fills an installation with that month, calls
+ * the routes, and compares what they answer with src/api/openapi/examples.json. To write the file: EXAMPLES=true npm test -- <this file>.
+ */
+
+const COMMITTED = join(import.meta.dirname, '../../src/api/openapi/examples.json');
+const STATEMENT = join(import.meta.dirname, '../../examples/bank-files/november.sta');
+
+const sourcesDir = useSourcesDir();
+const service = useOwnService({
+  because: 'its ids are those of the examples',
+  config: { sourcesDir },
+});
+const receiver = useReceiver();
+
+// biome-ignore lint/suspicious/noExplicitAny: documents and answers of any form.
+type Json = any;
+
+interface Example {
+  query?: Record<string, string>;
+  body?: unknown;
+  /** By status. */
+  answers: Record<string, unknown>;
+}
+
+let document: Json;
+let ofCustomers: Json;
+const made: { operations: Record<string, Example> } = { operations: {} };
+
+interface Request {
+  path?: Record<string, string | number>;
+  query?: Record<string, string>;
+  body?: unknown;
+}
+
+let normalise: (value: Json) => Json;
+let key: string;
+let token: string;
+let customer: string;
+
+/** Calls an operation, and keeps the request and the answer as its example. @returns the answer's body. */
+async function ask(operationId: string, { path = {}, query = {}, body }: Request = {}): Promise<Json> {
+  const [template, method] = placeOf(operationId);
+  const filled = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(path[name]));
+  const search = new URLSearchParams(query);
+  const url = search.size === 0 ? filled : `${filled}?${search}`;
+  const isOfCustomers = ofCustomers.paths[template]?.[method] !== undefined;
+  const options = body === undefined ? {} : { body };
+  const answer: Answer = isOfCustomers
+    ? await service.call(method.toUpperCase(), url, { key, ...options })
+    : await asOperator(service, token, method.toUpperCase(), url, { customer, ...options });
+  expect(answer.status, `${operationId}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
+  const example = made.operations[operationId] ?? { answers: {} };
+  made.operations[operationId] = example;
+  if (body !== undefined) example.body ??= normalise(body);
+  example.answers[answer.status] ??= normalise(answer.body);
+  if (search.size > 0) example.query = { ...query, ...example.query };
+  return answer.body;
+}
+
+function placeOf(operationId: string): [template: string, method: string] {
+  for (const [template, methods] of Object.entries<Json>(document.paths))
+    for (const [method, operation] of Object.entries<Json>(methods))
+      if (operation.operationId === operationId) return [template, method];
+  throw new Error(`There is no operation ${operationId}`);
+}
+
+const endsAs = (what: string, id: number, status: string) =>
+  until(
+    `${what} ${id} ${status}`,
+    async () => {
+      const { body } = await service.call('GET', `/v1/${what}s/${id}`, { key });
+      return body[what].status === status && body[what];
+    },
+    20_000,
+  );
+
+beforeAll(async () => {
+  ofCustomers = (await service.call('GET', '/openapi.json')).body;
+  document = (await service.callOps('GET', '/openapi.json')).body;
+  normalise = createNormaliser(receiver.url);
+  token = await tokenOf(service, 'admin');
+  await fillMonth();
+}, 120_000);
+
+/** Waits for what the service does after an import: the account's balance, its completeness, and the deliveries. */
+async function settled(account: number, ...webhooks: number[]): Promise<void> {
+  const read = async (path: string) => (await service.call('GET', path, { key })).body;
+  await until('the balance', async () => {
+    const { accounts } = await read(`/v1/accounts/${account}`);
+    return accounts[0].balance_source === 'statement';
+  });
+  await until('the completeness', async () => {
+    const { completeness } = await read(`/v1/accounts/${account}/completeness`);
+    return completeness.status === 'complete';
+  });
+  for (const id of webhooks)
+    await until('the deliveries', async () => {
+      const { delivered, pending } = (await read(`/v1/webhooks/${id}`)).webhook.deliveries;
+      return delivered + pending === 10 && (id !== webhooks[0] || pending === 0);
+    });
+}
+
+/** Query parameters that the month's other requests do not have. Each is tried alone, for the month. */
+const FILTERS: Record<string, string> = {
+  dc: 'Credit',
+  amount: '12500.00',
+  amount_min: '1000.00',
+  amount_max: '20000.00',
+  currency: 'TRY',
+  q: 'fatura',
+  opponent_iban: 'TR470011100000099000005511',
+  unique_id: 'FT25307001',
+  import_id: '1',
+  withdrawn: 'only',
+  order: 'newest',
+  page: '1',
+  account: '1',
+};
+
+/** November 2025 of the bookshop Kadıköy Kitabevi, at Ladin Bank. */
+async function fillMonth(): Promise<void> {
+  const created = await ask('createCustomer', {
+    body: { name: 'Kadıköy Kitabevi', external_id: 'kitabevi-17', api_key: { title: 'Muhasebe' } },
+  });
+  key = created.api_key;
+  customer = String(created.customer.id);
+  const id = created.customer.id;
+  await ask('listCustomers', { query: { name: 'Kadıköy Kitabevi' } });
+  await ask('getCustomer', { path: { id } });
+  await ask('updateCustomer', { path: { id }, body: { metadata: { plan: 'shop' } } });
+
+  const { account } = await ask('createAccount', {
+    body: { bank: 'Ladin Bank', title: 'Ana Hesap', currency: 'TRY', iban: 'TR320001000000099000000404' },
+  });
+  const ofAccount = { path: { id: account.id } };
+  const { webhook } = await ask('createWebhook', {
+    body: {
+      title: 'Muhasebe',
+      endpoint: `${receiver.url}/ledgerbell`,
+      events: ['NEW_TRANSACTION', 'WITHDRAWN_TRANSACTION'],
+      account: account.id,
+    },
+  });
+  const ofWebhook = { path: { id: webhook.id } };
+  const feed = await service.call('POST', '/v1/webhooks', {
+    key,
+    body: { title: 'Mutabakat', delivery: 'pull', event: 'NEW_TRANSACTION', account: 'all' },
+  });
+
+  const { import: small } = await ask('createImport', {
+    body: {
+      transactions: [
+        {
+          account_id: account.id,
+          dc: 'Credit',
+          code: 'FAT',
+          amount: '12500.00',
+          balance: '37500.00',
+          description: 'FATURA 2025-118',
+          date_issue: '2025-11-03',
+          opponent_id: '98765432109',
+          opponent_iban: 'TR470011100000099000005511',
+          unique_id: 'FT25307001',
+          name: 'DENIZ YAZILIM A.S.',
+        },
+      ],
+    },
+  });
+  await endsAs('import', small.id, 'done');
+  const ofImport = { path: { id: small.id } };
+  const listed = await ask('listTransactions', { query: { starts: '2025-11-01', ends: '2025-11-30' } });
+  const ofMovement = { path: { id: listed.transactions[0].id } };
+  await ask('getTransaction', { ...ofMovement, query: { fields: 'extended' } });
+  await ask('listAccountTransactions', { path: { account_id: account.id }, query: { starts: '2025-11-01' } });
+  const [delivery] = await until('the delivery', async () => {
+    const { body } = await service.call('GET', `/v1/webhooks/${webhook.id}/deliveries?status=delivered`, {
+      key,
+    });
+    return body.deliveries.length === 1 && body.deliveries;
+  });
+  await ask('listWebhookDeliveries', { ...ofWebhook, query: { status: 'delivered' } });
+  await ask('listTransactionDeliveries', ofMovement);
+  await ask('getDelivery', { path: { id: delivery.id } });
+  await ask('readFeed', { path: { id: feed.body.webhook.id }, query: { limit: '100', wait: '0' } });
+
+  const statement = await readFile(STATEMENT);
+  const uploaded = await service.call('POST', '/v1/imports?format=mt940', {
+    key,
+    body: statement,
+    type: 'application/octet-stream',
+  });
+  await endsAs('import', uploaded.body.import.id, 'done');
+  await settled(account.id, webhook.id, feed.body.webhook.id);
+  await ask('getImport', { path: { id: uploaded.body.import.id } });
+  await ask('listImports');
+  await ask('listImportRejections', ofImport);
+  await ask('listImportFiles', { path: { id: uploaded.body.import.id } });
+  await ask('listImportDuplicates', { path: { id: uploaded.body.import.id } });
+  for (const [name, value] of Object.entries(FILTERS))
+    await ask('listTransactions', { query: { starts: '2025-11-01', [name]: value } });
+  await ask('listBanks');
+  await ask('listAccounts');
+  await ask('getAccount', ofAccount);
+  await ask('updateAccount', { ...ofAccount, body: { title: 'Kasa Hesabı' } });
+  await ask('listBalances', { ...ofAccount, query: { from: '2025-11-01', to: '2025-11-30' } });
+  await ask('listStatements', ofAccount);
+  await ask('getCompleteness', { ...ofAccount, query: { from: '2025-11-01', to: '2025-11-30' } });
+  await ask('getApiSecret');
+  await ask('rotateApiSecret');
+  const { apikey } = await ask('createApiKey', {
+    body: { title: 'Raporlar', account: [account.id], scopes: ['read'] },
+  });
+  await ask('listApiKeys');
+  await ask('deleteApiKey', { path: { id: apikey.id } });
+  const [movement] = (await service.call('GET', '/v1/transactions?unique_id=FT25307001', { key })).body
+    .transactions;
+  const changed = {
+    account_id: account.id,
+    dc: 'Credit',
+    amount: '12600.00',
+    date_issue: '2025-11-03',
+    unique_id: 'FT25307001',
+  };
+  const other = await service.call('POST', '/v1/imports', { key, body: { transactions: [changed] } });
+  await endsAs('import', other.body.import.id, 'done');
+  expect(movement.amount).toBe('12500.00');
+  const { conflicts } = await ask('listConflicts', { query: { status: 'open' } });
+  const ofConflict = { path: { id: conflicts[0].id } };
+  await ask('getConflict', ofConflict);
+  await ask('decideConflict', { ...ofConflict, body: { decision: 'ignore' } });
+  await ask('createImport', {
+    query: { dry_run: 'true' },
+    body: { transactions: [{ ...changed, amount: '40.00', unique_id: 'FT25307002' }] },
+  });
+  await ask('listWebhooks');
+  await ask('getWebhook', ofWebhook);
+  await ask('updateWebhook', { ...ofWebhook, body: { title: 'Muhasebe programı' } });
+
+  const { source } = await ask('createSource', {
+    body: {
+      title: 'Ladin Bank, gün sonu',
+      kind: 'folder',
+      settings: { path: 'ladin' },
+      schedule: { cron: '0 7 * * 1-5', time_zone: 'Europe/Istanbul' },
+    },
+  });
+  const ofSource = { path: { id: source.id } };
+  await ask('listSources');
+  await ask('getSource', ofSource);
+  await ask('updateSource', { ...ofSource, body: { settle_seconds: 60 } });
+  await mkdir(join(sourcesDir, customer, 'ladin'), { recursive: true });
+  await writeQuietly(join(sourcesDir, customer, 'ladin', 'november.sta'), statement);
+  await ask('updateSource', { ...ofSource, body: { settle_seconds: 0 } });
+  await ask('runSource', ofSource);
+  const run = await until('the run', async () => {
+    const { body } = await service.call('GET', `/v1/sources/${source.id}/runs`, { key });
+    return body.runs[0]?.status === 'done' && body.runs[0];
+  });
+  await ask('listSourceRuns', ofSource);
+  const collected = { id: run.imports[0].id };
+  await endsAs('import', collected.id, 'done');
+
+  await ask('testWebhook', ofWebhook);
+  await ask('rotateWebhookSecret', ofWebhook);
+  await ask('redeliver', { path: { id: delivery.id } });
+  await until('the second attempt', async () => {
+    const { body } = await service.call('GET', `/v1/deliveries/${delivery.id}`, { key });
+    return body.delivery.status === 'delivered' && body.delivery.attempts === 2;
+  });
+  const { replay } = await ask('replayWebhook', {
+    ...ofWebhook,
+    body: { since: '2025-11-01 00:00:00+03', status: 'delivered' },
+  });
+  await until(
+    'the replay',
+    async () => {
+      const { body } = await service.call('GET', `/v1/replays/${replay.id}`, { key });
+      return body.replay.state === 'done';
+    },
+    20_000,
+  );
+  await ask('listReplays', ofWebhook);
+  await ask('getReplay', { path: { id: replay.id } });
+
+  const wrong = { body: { reason: 'The bank sent the file of another account.' } };
+  const withdrawn = { path: collected, ...wrong };
+  await ask('withdrawImport', { ...withdrawn, query: { dry_run: 'true' } });
+  const { withdrawal } = await ask('withdrawImport', withdrawn);
+  await endsAs('withdrawal', withdrawal.id, 'done');
+  await ask('getWithdrawal', { path: { id: withdrawal.id } });
+  const ofStatement = { path: { id: 1 }, ...wrong };
+  await ask('withdrawStatement', { ...ofStatement, query: { dry_run: 'true' } });
+  const second = await ask('withdrawStatement', ofStatement);
+  await endsAs('withdrawal', second.withdrawal.id, 'done');
+  await ask('listWithdrawals');
+  await until(
+    'the balance without the statement',
+    async () => {
+      const { accounts } = (await service.call('GET', `/v1/accounts/${account.id}`, { key })).body;
+      return accounts[0].balance_source === 'computed';
+    },
+    20_000,
+  );
+
+  const { operator_token: operator } = await ask('createOperatorToken', {
+    body: { title: 'Nöbetçi', role: 'viewer' },
+  });
+  await ask('listOperatorTokens');
+  await ask('deleteOperatorToken', { path: { id: operator.id } });
+  await ask('listChanges', { query: { per_page: '2' } });
+  const { webhook_template: template } = await ask('createWebhookTemplate', {
+    body: {
+      title: 'Bookkeeping',
+      endpoint: `${receiver.url}/template`,
+      event: 'NEW_TRANSACTION',
+      customers: 'all',
+    },
+  });
+  const ofTemplate = { path: { id: template.id } };
+  await ask('listWebhookTemplates');
+  await ask('getWebhookTemplate', ofTemplate);
+  await ask('updateWebhookTemplate', { ...ofTemplate, body: { title: 'Bookkeeping program' } });
+  await ask('rotateWebhookTemplateSecret', ofTemplate);
+  await ask('listWebhooksOfTemplate', ofTemplate);
+  await ask('deleteWebhookTemplate', ofTemplate);
+  await ask('verifyBooks', { query: { from: '2025-11-01', to: '2025-11-30' } });
+  await ask('deleteWebhook', ofWebhook);
+  await ask('deleteAccount', ofAccount);
+  await ask('collectSourceAgain', { ...ofSource, body: { import_id: collected.id } });
+  await ask('deleteSource', ofSource);
+  await ask('deleteCustomer', { path: { id }, query: { confirm: 'Kadıköy Kitabevi' } });
+  await ask('getHealth');
+  await ask('getReadiness');
+}
+
+describe('the examples of /openapi.json', () => {
+  it('are what the routes answer (update them with EXAMPLES=true)', async () => {
+    const text = `${JSON.stringify(made, null, 2)}\n`;
+    if (process.env.EXAMPLES === 'true') await writeFile(COMMITTED, text);
+    expect(JSON.parse(text)).toEqual(JSON.parse(await readFile(COMMITTED, 'utf8')));
+  });
+
+  it('are missing only where the table says', () => {
+    expect(missingOf(document)).toEqual(MISSING);
+  });
+});
+
+/** What has no example yet, because the month has no request for it. */
+const MISSING: string[] = [
+  'cancelReplay 200',
+  'createImport query account_id',
+  'createImport query create_accounts',
+  'createImport query force_account',
+  'createImport query format',
+  'createImport query profile',
+  'createImport query unidentified',
+  'getVerdict 200',
+  'listAccounts query cursor',
+  'listApiKeys query cursor',
+  'listBalances query cursor',
+  'listBanks query cursor',
+  'listChanges query cursor',
+  'listChanges query source',
+  'listChanges query subject',
+  'listConflicts query account_id',
+  'listConflicts query cursor',
+  'listCustomers query cursor',
+  'listCustomers query external_id',
+  'listCustomers query owner_of',
+  'listImports query cursor',
+  'listOperatorTokens query cursor',
+  'listReplays query cursor',
+  'listSourceRuns query cursor',
+  'listSources query cursor',
+  'listStatements query cursor',
+  'listWebhookDeliveries query cursor',
+  'listWebhookDeliveries query movement',
+  'listWebhookTemplates query cursor',
+  'listWebhooks query cursor',
+  'listWebhooksOfTemplate query cursor',
+  'listWebhooksOfTemplate query having',
+  'listWithdrawals query cursor',
+  'query.bom',
+  'query.columns',
+  'query.cursor.listTransactions',
+  'query.cursor.withdrawImport',
+  'query.decimal',
+  'query.format',
+  'query.raw',
+  'query.separator',
+  'readFeed header Last-Event-ID',
+  'readFeed query cursor',
+  'replayWebhookTemplate 202',
+  'replayWebhookTemplate body',
+  'retryImport 202',
+  'verifyBooks query cursor',
+];
+
+/** The parameters, JSON bodies and successful JSON answers without an example. */
+function missingOf({ paths, components }: Json): string[] {
+  const missing = Object.values<Json>(paths).flatMap((methods) =>
+    Object.values<Json>(methods).flatMap(({ operationId, parameters = [], requestBody, responses }) => {
+      const bodies = [
+        ['body', requestBody],
+        ...Object.entries<Json>(responses).filter(([status]) => status.startsWith('2')),
+      ];
+      return [
+        ...parameters
+          .filter((it: Json) => !('$ref' in it || 'example' in it))
+          .map((it: Json) => `${operationId} ${it.in} ${it.name}`),
+        ...bodies.flatMap(([name, it]) => {
+          const json = it?.content?.['application/json'];
+          return json === undefined || 'example' in json ? [] : [`${operationId} ${name}`];
+        }),
+      ];
+    }),
+  );
+  const shared = Object.entries<Json>(components.parameters).filter(([, it]) => !('example' in it));
+  return [...missing, ...shared.map(([name]) => name)].toSorted();
+}
