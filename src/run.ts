@@ -163,7 +163,11 @@ function explain(error: unknown, what: string): string {
 }
 
 /** Prints for a person what runs, the URLs of the API and the console, and a generated password for the console. */
-function print(running: string, { url, opsUrl }: Service, { admin }: Pick<Config, 'admin'>): void {
+function print(
+  running: string,
+  { url, opsUrl }: Service,
+  { admin, zone }: Pick<Config, 'admin' | 'zone'>,
+): void {
   const lines = [
     `Ledgerbell is running: ${running}`,
     ...(url === '' ? [] : [`  API      ${url}/v1`, `  Docs     ${url}/docs`]),
@@ -174,6 +178,7 @@ function print(running: string, { url, opsUrl }: Service, { admin }: Pick<Config
           '           It is for this run alone. Set ADMIN_USER and ADMIN_PASSWORD to choose your own.',
         ]
       : []),
+    `  Times    have the offset ${zone.text} (TIME_ZONE_OFFSET)`,
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }

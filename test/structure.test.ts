@@ -12,9 +12,9 @@ interface Room {
   imports: string[];
 }
 
-/** The packages and rooms of docs/architecture.md. A package is a room of its own. */
+/** The packages and rooms of docs/architecture/rooms.md. A package is a room of its own. */
 function readRooms(): Map<string, Room> {
-  const [, page = ''] = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8').split(
+  const [, page = ''] = readFileSync(join(ROOT, 'docs/architecture/rooms.md'), 'utf8').split(
     '## Packages and rooms\n',
   );
   const rooms = new Map<string, Room>();
@@ -48,7 +48,7 @@ const files = ['src', ...foldersOf('packages').map((name) => `packages/${name}/s
   .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
   .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
 
-it('docs/architecture.md has a line for every package and for every folder of src', () => {
+it('docs/architecture/rooms.md has a line for every package and for every folder of src', () => {
   expect([...foldersOf('packages'), ...foldersOf('src')].toSorted()).toEqual([...rooms.keys()].toSorted());
 });
 
@@ -59,7 +59,7 @@ const imports = files.flatMap((path) =>
     .filter(({ imported }) => roomOf(imported) !== roomOf(path)),
 );
 
-it('a room imports only from rooms that docs/architecture.md allows', () => {
+it('a room imports only from rooms that docs/architecture/rooms.md allows', () => {
   const forbidden = imports
     .filter(({ path }) => !PROGRAM.includes(roomOf(path)))
     .filter(({ path, imported }) => !rooms.get(roomOf(path))?.imports.includes(roomOf(imported)))
@@ -74,7 +74,7 @@ it('a room imports no private file of another room', () => {
   expect(forbidden).toEqual([]);
 });
 
-it('the front of each room has as many files as docs/architecture.md says', () => {
+it('the front of each room has as many files as docs/architecture/rooms.md says', () => {
   const imported = new Set(imports.map((it) => it.imported));
   const fronts = [...rooms.keys()].map((room) => [
     room,

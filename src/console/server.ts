@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Hono } from 'hono';
 import { every, except } from 'hono/combine';
-import { getProblem } from '../api/docs-pages.ts';
 import { getHealthRoute, getReadinessRoute } from '../api/health.ts';
+import { getProblem } from '../api/problem-page.ts';
 import { within } from '../database/health.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
 import { createQuota, tooManyRequests } from '../http/admission.ts';

@@ -78,9 +78,13 @@ export async function readJson<S extends Schema>(c: Context<ApiEnv>, schema: S):
   return check(schema, parseJson(await readBytes(c, RESOURCE_BYTES)));
 }
 
+/** How many content types a message names. */
+const MOST_NAMED_TYPES = 4;
+
 /**
  * @param encodings compressions that the body may have.
- * @throws {Problem} 415 for another compression or another content type. The message names the accepted content types.
+ * @throws {Problem} 415 for another compression or another content type. The message names the first of the accepted content types, and the
+ * header Accept all of them (RFC 9110, section 15.5.16).
  */
 export function requireMediaType(
   c: Context<ApiEnv>,
@@ -88,7 +92,13 @@ export function requireMediaType(
   encodings: readonly string[] = [],
 ): void {
   if (!accepted.includes(mediaType(c))) {
-    throw new Problem('unsupported-media-type', `The content type must be ${accepted.join(' or ')}.`);
+    const named =
+      accepted.length <= MOST_NAMED_TYPES
+        ? accepted.join(' or ')
+        : `${accepted.slice(0, MOST_NAMED_TYPES).join(', ')}, or another one of those in the header Accept of this answer`;
+    throw new Problem('unsupported-media-type', `The content type must be ${named}.`, {
+      headers: { Accept: accepted.join(', ') },
+    });
   }
   const encoding = c.req.header('content-encoding');
   if (encoding !== undefined && encoding !== 'identity' && !encodings.includes(encoding)) {

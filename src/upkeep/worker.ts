@@ -135,7 +135,8 @@ export async function passRetention(
     const removed = await removeOld({ database, retention: config.retention, steps, metrics });
     if (signal.aborted) return;
     metrics.ended('done');
-    log.info(removed, 'retention done');
+    // A service that has nothing to remove yet says nothing at its start.
+    if (Object.values(removed).some((count) => count > 0)) log.info(removed, 'retention done');
   } catch (error) {
     metrics.ended('failed');
     throw error;

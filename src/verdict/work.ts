@@ -213,7 +213,7 @@ function accountTroubleOf(kind: AccountTrouble, it: WrongAccount): Trouble {
     subject: { type: 'account', id, title, customer },
     since: isLate ? it.late_since : null,
     sentence: `${customer}: account ${id} “${title}” ${isLate ? 'waits for a late statement' : wrong}.`,
-    ...(isLate ? {} : { help: `${question} Which days: ledgerbell verify --account ${id}` }),
+    ...(isLate ? {} : { help: question }),
     page: { text: `Books of account ${id}`, href: `/ops/books/accounts/${id}` },
   });
 }

@@ -54,6 +54,8 @@ describe('the API', () => {
         const answer = await service.call('POST', path, { key, body: '{}', type });
         expectProblem(answer, 415);
         expect(answer.body.detail).toContain('application/json');
+        expect(answer.headers.get('accept')).toContain('application/json');
+        expect(answer.body.detail.length).toBeLessThan(250);
         expect(JSON.stringify(answer.body)).not.toContain('MARKER');
       }
       expectProblem(

@@ -48,6 +48,10 @@ export interface Visit {
   requests: string[];
 }
 
+/** The requests to anything but the service itself. What the page holds in itself (data:) is none. */
+export const foreignRequests = ({ page, requests }: Visit): string[] =>
+  requests.filter((url) => !url.startsWith(`${new URL(page.url()).origin}/`) && !url.startsWith('data:'));
+
 export interface Browser {
   /** Opens a page and waits until nothing more is being loaded. @param options.live the page never stops loading. */
   visit(url: string, options?: { dark?: boolean; live?: boolean }): Promise<Visit>;

@@ -1,17 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { useService } from '../support/service.ts';
-import { useBrowser, type Visit } from './browser.ts';
+import { foreignRequests, useBrowser } from './browser.ts';
 
 const service = useService({ roles: ['api'] });
 const browser = useBrowser();
 
-/** Requests to anything but the service itself; what the page holds in itself (data:) is none. */
-const foreign = ({ page, requests }: Visit) =>
-  requests.filter((url) => !url.startsWith(`${new URL(page.url()).origin}/`) && !url.startsWith('data:'));
-
-describe('/docs in a browser', () => {
+describe('/docs/api in a browser', () => {
   it('shows every operation, can be opened, and loads nothing from elsewhere', async () => {
-    const visit = await browser.visit(`${service.url}/docs`);
+    const visit = await browser.visit(`${service.url}/docs/api`);
     const { page, faults } = visit;
     await page.waitForSelector('.opblock', { timeout: 120_000 });
     const { body } = await service.call('GET', '/openapi.json');
@@ -23,12 +19,12 @@ describe('/docs in a browser', () => {
     await create.locator('.opblock-body').waitFor();
     expect(await create.textContent()).toContain('NEW_TRANSACTION');
     expect(faults).toEqual([]);
-    expect(foreign(visit)).toEqual([]);
+    expect(foreignRequests(visit)).toEqual([]);
   });
 
   it('tries out a request with the key that was entered', async () => {
     const { api_key: key } = await service.customer();
-    const { page, faults } = await browser.visit(`${service.url}/docs`);
+    const { page, faults } = await browser.visit(`${service.url}/docs/api`);
     await page.locator('button.authorize').first().click();
     await page.locator('.auth-container input').first().fill(key);
     await page.locator('.auth-btn-wrapper button.authorize').first().click();
@@ -54,6 +50,6 @@ describe('/ops/queues in a browser', () => {
     await page.waitForURL('**/ops/queues/queue/imports*');
     await page.waitForLoadState('networkidle');
     expect(faults).toEqual([]);
-    expect(foreign(visit)).toEqual([]);
+    expect(foreignRequests(visit)).toEqual([]);
   });
 });

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 import { webhook } from '../support/webhooks.ts';
 import { documentOf, runHere } from './command.ts';
 
-/** SECRET_KEY is changed while the service runs, in the order of docs/runbook.md. */
+/** SECRET_KEY is changed while the service runs, in the order of docs/runbook/planned-work.md. */
 const { database, url } = useDatabase();
 const redisUrl = useRedisDatabase();
 const dataDir = newDataDir();

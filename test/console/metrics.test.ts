@@ -227,9 +227,9 @@ describe('every metric', () => {
   });
 
   it('in the runbook is exported', () => {
-    const commands = readFileSync(join(ROOT, 'docs/runbook.md'), 'utf8').matchAll(
-      /\/metrics \| grep (?:-E '([^']+)'|(\S+))$/gm,
-    );
+    const folder = join(ROOT, 'docs/runbook');
+    const pages = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    const commands = pages.join('\n').matchAll(/\/metrics \| grep (?:-E '([^']+)'|(\S+))$/gm);
     const patterns = [...commands].flatMap(([, many, one = '']) => (many ?? one).split('|'));
     expect(patterns.length).toBeGreaterThan(10);
     const lines = [...late.samples.keys()];

@@ -19,9 +19,9 @@ import { findDirectory } from '../servers/start.ts';
 import { movement } from '../support/movements.ts';
 import { until } from '../support/until.ts';
 
-/** The lines of commands under a heading of docs/runbook.md that begin with the name of a program of MariaDB. */
+/** The lines of commands under a heading of docs/runbook/backups.md that begin with the name of a program of MariaDB. */
 async function readCommands(): Promise<string[]> {
-  const page = await readFile('docs/runbook.md', 'utf8');
+  const page = await readFile('docs/runbook/backups.md', 'utf8');
   const [, tested = ''] =
     /<!-- tested: test\/database\/point-in-time.*?-->(.*?)<!-- end -->/s.exec(page) ?? [];
   return [...tested.matchAll(/^ {4}(mariadb.*|TZ=UTC mariadb.*)$/gm)].map(([, command = '']) => command);

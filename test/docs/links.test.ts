@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, it } from 'vitest';
+import { anchorsOf } from '../../guides/render.ts';
 import { listFiles } from './repository-files.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -11,18 +12,6 @@ const pages = listFiles('*.md')
 
 /** The text without indented and fenced code, in which nothing is a link. */
 const withoutCode = (text: string): string => text.replace(/^```.*?^```/gms, '').replace(/^ {4}.*$/gm, '');
-
-/** The anchors of a page as GitHub makes them: those of its headings, and explicit ones. */
-function anchorsOf(text: string): string[] {
-  const headings = [...withoutCode(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}_\- ]/gu, '')
-      .replaceAll(' ', '-'),
-  );
-  return [...headings, ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)];
-}
 
 function isBroken(from: string, link: string): boolean {
   const [path = '', anchor] = link.split('#');

@@ -17,6 +17,12 @@ const COMMENT = /^\s*(?:\/\/|\/\*\*?|\*)\s?(.*)$/;
 const PATH =
   /(?<![\w/.*<{$@:-])(?:\.{1,2}\/)*((?:[\w.-]+\/)*[\w-]+(?:\.[a-z]+)*\.(?:tsx?|mjs|md|yml))(?![\w*])/g;
 
+/** The names in brackets that begin with one: (`http/guesses`, `process`). */
+const listTests = (text: string): string[] =>
+  [...text.matchAll(/(?<!\])\((`[a-z][a-z\d/.-]+`[^)]*)\)/g)].flatMap(([, names = '']) =>
+    [...names.matchAll(/`([a-z\d/.-]+)`/g)].map(([, name = '']) => name),
+  );
+
 it('every file that a page or a comment names exists', () => {
   const missing = files.flatMap((file) => {
     const isPage = file.endsWith('.md') && file !== 'CHANGELOG.md' && !OF_READERS.test(file);
@@ -31,4 +37,19 @@ it('every file that a page or a comment names exists', () => {
       );
   });
   expect(missing).toEqual([]);
+});
+
+it('every test that docs/security.md names in brackets exists', () => {
+  const tests = new Set(files.filter((file) => /^test\/.*\.test\.ts$/.test(file)));
+  const [before = '', after = ''] = readFileSync('docs/security.md', 'utf8').split(
+    'test/sources/connectors/',
+  );
+  const [ofSources = '', rest = ''] = after.split('## Someone with a copy');
+  const named = [
+    ...listTests(before).map((name) => `test/${name}.test.ts`),
+    ...listTests(ofSources).map((name) => `test/sources/connectors/${name}.test.ts`),
+    ...listTests(rest).map((name) => `test/${name}.test.ts`),
+  ];
+  expect(named.length).toBeGreaterThan(60);
+  expect(named.filter((name) => !tests.has(name))).toEqual([]);
 });

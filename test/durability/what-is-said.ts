@@ -21,7 +21,7 @@ import { prepareOneMysql, prepareOneRedis } from './servers.ts';
 import type { Installation } from './service.ts';
 
 /**
- * `npm run what-is-said`: makes one fault after the other, and prints what each surface says of it, as the table of docs/runbook.md. Takes a
+ * `npm run what-is-said`: makes one fault after the other, and prints what each surface says of it, as the table of ops/prometheus/drills.md. Takes a
  * quarter of an hour. With names of faults, it makes these alone.
  */
 

@@ -7,6 +7,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type BenchDay, makeDays } from '../../bench/statement-entries.ts';
 import { renderDays } from '../../bench/statement-files.ts';
 import { installNode } from '../servers/node.ts';
+import { brokenLinksOf } from '../support/packed-links.ts';
+import { useService } from '../support/service.ts';
 
 /** The libraries as users get them: packed, installed into an empty project, used as their READMEs say. Needs the registry of npm. */
 
@@ -14,6 +16,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const LIBRARIES = ['statements', 'reconcile'] as const;
 const run = promisify(execFile);
 
+const service = useService({ roles: ['api'] });
 let project: string;
 
 beforeAll(async () => {
@@ -22,7 +25,8 @@ beforeAll(async () => {
   const files: string[] = [];
   for (const name of LIBRARIES) {
     const cwd = join(ROOT, 'packages', name);
-    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd });
+    const env = { ...process.env, DOCS_URL: `${service.url}/docs` };
+    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd, env });
     files.push(JSON.parse(stdout.slice(stdout.indexOf('[')))[0].filename);
     const readme = await readFile(join(cwd, 'README.md'), 'utf8');
     for (const [, program = '', text = ''] of readme.matchAll(/```js (\S+)\n(.*?)```/gs))
@@ -55,7 +59,7 @@ describe.each(['20', '24'])('with Node.js %s', (major) => {
   it('the programs of the READMEs run', async () => {
     const november = join(ROOT, 'examples/bank-files/november.sta');
     const [account, entry] = await start('read.mjs', november);
-    expect(account).toMatch(/^TR\d{24} TRY [\d.]+ → [\d.]+$/);
+    expect(account).toMatch(/^TR\d{24} TRY [\d.]+ → [\d.]+ difference 0\.00$/);
     expect(entry).toMatch(/^2025-11-\d\d +-?\d+\.\d\d .+$/);
     expect(await start('profile.mjs')).toEqual(['4711 2026-02-03 -4.20 95.80']);
     expect(await start('errors.mjs', november)).toEqual([expect.stringMatching(/^\d+ statements$/)]);
@@ -123,4 +127,17 @@ it('contain compiled code, and depend on four packages', async () => {
     const files = await readdir(join(project, 'node_modules/@ledgerbell', name), { recursive: true });
     expect(files.filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))).toEqual([]);
   }
+});
+
+it.each(LIBRARIES)(
+  '%s has documents whose links lead to its own files or to pages of /docs',
+  async (name) => {
+    const folder = join(project, 'node_modules/@ledgerbell', name);
+    expect(await brokenLinksOf(folder, `${service.url}/docs`)).toEqual([]);
+  },
+);
+
+it('leaves the documents of the repository as they were', async () => {
+  for (const name of LIBRARIES)
+    expect(await readFile(join(ROOT, 'packages', name, 'README.md'), 'utf8')).not.toContain(service.url);
 });

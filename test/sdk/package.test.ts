@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { tokenOf } from '../operators/support.ts';
 import { countsOf, createFeed } from '../support/feeds.ts';
+import { brokenLinksOf } from '../support/packed-links.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -23,7 +24,10 @@ let env: Record<string, string>;
 
 beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), 'ledgerbell-sdk-'));
-  const packed = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: PACKAGE });
+  const packed = await run('npm', ['pack', '--json', '--pack-destination', project], {
+    cwd: PACKAGE,
+    env: { ...process.env, DOCS_URL: `${service.url}/docs` },
+  });
   const [{ filename }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('[')));
   await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }');
   await run('npm', ['install', `./${filename}`], { cwd: project });
@@ -41,6 +45,11 @@ const runSnippet = async (name: string, ...args: string[]) =>
   (await run(process.execPath, [name, ...args], { cwd: project, env })).stdout.trim();
 
 describe('the TypeScript package', () => {
+  it('has documents whose links lead to pages of /docs', async () => {
+    const folder = join(project, 'node_modules/@ledgerbell/sdk');
+    expect(await brokenLinksOf(folder, `${service.url}/docs`)).toEqual([]);
+  });
+
   it('contains compiled code and types, and has one dependency', async () => {
     const { stdout } = await run('npm', ['ls', '--all', '--parseable'], { cwd: project });
     const names = stdout

@@ -12,7 +12,7 @@ import { useRedisDatabase } from '../support/redis-database.ts';
 import { useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';
 
-/** A reload (SIGHUP) with secrets in files: docs/runbook.md, "Change `SECRET_KEY`". */
+/** A reload (SIGHUP) with secrets in files: docs/runbook/planned-work.md, "Change `SECRET_KEY`". */
 
 const { start, newDirectory } = useServiceProcesses();
 const { database, url } = useDatabase();

@@ -41,6 +41,7 @@ describe('a service in several processes', () => {
     expect(service.said).toContain(
       'Ledgerbell is running: api, importer, delivery, maintenance (api-1, delivery-1)',
     );
+    expect(service.said).toContain('\n  Times    have the offset +03 (TIME_ZONE_OFFSET)\n');
     expect(await readHealth(service)).toMatchObject({
       status: 'ok',
       processes: [

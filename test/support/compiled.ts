@@ -31,3 +31,8 @@ export async function compile({
     throw error instanceof Error && 'stdout' in error ? new Error(`tsc: ${error.stdout}`) : error;
   }
 }
+
+/** Builds the guides with the compiled product, as `npm start` does. */
+export async function buildGuides(): Promise<void> {
+  await promisify(execFile)(process.execPath, [compiled('guides/main.ts')], { cwd: ROOT });
+}

@@ -1,15 +1,18 @@
 import type { Hono, MiddlewareHandler } from 'hono';
 import type { Runtime } from '../../database/runtime.ts';
 import { type Feeds, openFeeds } from '../../delivery/feed.ts';
+import { chooseType } from '../../http/accept.ts';
 import { admit, authenticate, type CallerCache, createCallerCache } from '../../http/admission.ts';
 import { type ApiEnv, answerUnrouted, createBaseApp } from '../../http/app.ts';
 import { identifyOperator } from '../../http/operators.ts';
 import type { FileReader } from '../../intake/parser-threads.ts';
 import { type AddressGuard, createAddressGuard } from '../../platform/address-guard.ts';
-import { docsPages, getProblem } from '../docs-pages.ts';
+import { Problem } from '../../platform/problem.ts';
+import { docsPages } from '../docs/guides.tsx';
 import { getHealthRoute, getReadinessRoute } from '../health.ts';
 import { createDocument } from '../openapi/document.ts';
 import type { Audience } from '../openapi/headers.ts';
+import { getProblem } from '../problem-page.ts';
 import { addAccountRoutes } from './accounts.ts';
 import { addApiKeyRoutes } from './api-keys.ts';
 import { addBankRoutes } from './banks.ts';
@@ -95,8 +98,19 @@ function createAppOf(
     return c.json(await document);
   });
   app.get('/problems/:name', ...getProblem());
+  if (audience === 'customers')
+    app.get('/', (c) => {
+      // Browsers name HTML. What a client gets is an error, so that a wrong address is not taken for a right one.
+      c.header('Vary', 'Accept');
+      if (chooseType(c.req.header('Accept'), ['application/json', 'text/html']) === 'text/html')
+        return c.redirect('/docs');
+      throw new Problem(
+        'not-found',
+        'There is nothing at /. The API is below /v1, its documentation at /docs.',
+      );
+    });
   app.get('/docs/', (c) => c.redirect('/docs'));
-  app.route('/docs', docsPages());
+  app.route('/docs', docsPages(audience));
 
   answerUnrouted(app);
   return app;

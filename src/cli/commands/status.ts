@@ -106,11 +106,14 @@ function describe(status: StatusView, zone: ZoneOffset): string {
   return [
     headlineOf(troubles.filter(({ kind }) => isKnown(kind)) as readonly ToldTrouble[]),
     facts,
-    ...troubles.map(({ severity, sentence, help, since }) =>
+    ...troubles.map(({ kind, severity, sentence, help, since, subject }) =>
       [
         `${severity}: ${sentence}`,
         ...(since === null ? [] : [`Since ${formatTime(since, zone)}.`]),
-        help,
+        // The console has a link to the page that shows the days.
+        kind === 'statements_wrong' && subject
+          ? `${help} Which days: ledgerbell verify --account ${subject.id}`
+          : help,
       ].join('\n  '),
     ),
     ...(deleting === null || deleting.length === 0 ? [] : [renderColumns(deletions, deleting)]),

@@ -1,17 +1,16 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { type Context, Hono } from 'hono';
-import { html } from 'hono/html';
+import type { Context, Hono } from 'hono';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { mysqlProblem } from '../../database/errors.ts';
 import { type ApiEnv, answerError } from '../../http/app.ts';
+import { INSTALLATION, serveFiles } from '../../http/files.ts';
+import { htmlPage } from '../../http/html-page.tsx';
 import { VERSION } from '../../platform/config.ts';
 import type { Log } from '../../platform/log.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
-import { notFound, Problem } from '../../platform/problem.ts';
+import { Problem } from '../../platform/problem.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
 import { LinkButton } from './elements.tsx';
 import { otherZone, shownZone } from './zone.ts';
@@ -21,41 +20,15 @@ import { otherZone, shownZone } from './zone.ts';
 /** Where the files of the console are served. */
 export const ASSETS_PATH = '/ops/assets';
 
-const CSS = 'text/css; charset=utf-8';
-const SCRIPT = 'text/javascript; charset=utf-8';
-
-/** The files of the console and of uPlot. They are served from here, so that the pages work without internet access. */
-const FILES: ReadonlyMap<string, { folder: 'own' | 'uplot'; type: string }> = new Map([
-  ['console.css', { folder: 'own', type: CSS }],
-  ['live.js', { folder: 'own', type: SCRIPT }],
-  ['now.js', { folder: 'own', type: SCRIPT }],
-  ['uPlot.iife.min.js', { folder: 'uplot', type: SCRIPT }],
-  ['uPlot.min.css', { folder: 'uplot', type: CSS }],
-]);
-
-/** Serves the style sheet and the scripts of the console. */
+/** Serves the style sheet and the scripts of the console, and those of uPlot, so that the pages work without internet access. */
 export function consoleAssets(): Hono<ApiEnv> {
-  const folders = {
-    own: findPublic(import.meta.dirname),
-    uplot: join(dirname(createRequire(import.meta.url).resolve('uplot/package.json')), 'dist'),
-  };
-  return new Hono<ApiEnv>().get('/:file', async (c) => {
-    const name = c.req.param('file');
-    const file = FILES.get(name);
-    if (file === undefined) throw notFound('file');
-    return c.body(await readFile(join(folders[file.folder], name)), 200, {
-      'Content-Type': file.type,
-      'Cache-Control': 'private, max-age=300',
-    });
-  });
-}
-
-/** Searches upwards, because public/ is beside src/ and dist/, but this file is deeper in dist/ than in src/. */
-function findPublic(from: string): string {
-  const here = join(from, 'public', 'ops');
-  if (existsSync(join(here, 'console.css'))) return here;
-  if (dirname(from) === from) throw new Error('The folder public is missing from this installation.');
-  return findPublic(dirname(from));
+  const own = join(INSTALLATION, 'public/ops');
+  const uplot = join(dirname(createRequire(import.meta.url).resolve('uplot/package.json')), 'dist');
+  const files = new Map([
+    ...['console.css', 'live.js', 'now.js'].map((name) => [name, join(own, name)] as const),
+    ...['uPlot.iife.min.js', 'uPlot.min.css'].map((name) => [name, join(uplot, name)] as const),
+  ]);
+  return serveFiles(files, 'private, max-age=300');
 }
 
 /** The pages of the navigation, in its order. */
@@ -121,74 +94,60 @@ export function sendPage(
 ): Response | Promise<Response> {
   // A page shows the current state, and may show account data.
   c.header('Cache-Control', 'no-store');
-  const page = (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>{title} · Ledgerbell</title>
-        <link rel="icon" href="data:," />
-        {['console.css', ...styles].map((file) => (
-          <link rel="stylesheet" href={`${ASSETS_PATH}/${file}`} />
-        ))}
-      </head>
-      <body>
-        <a class="skip" href="#main">
-          Skip to the content
+  const page = htmlPage(
+    { title, styles: ['console.css', ...styles].map((file) => `${ASSETS_PATH}/${file}`) },
+    <>
+      <header class="top">
+        <nav aria-label="Console">
+          <ul>
+            {PAGES.map(([name, path]) => (
+              <li>
+                <a href={path} {...(name === section ? { 'aria-current': 'page' } : {})}>
+                  {name}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <search class="find">
+          <form action="/ops/trace">
+            <label class="hidden" for="find">
+              {SEARCHED}
+            </label>
+            <input
+              id="find"
+              name="q"
+              type="search"
+              value={query}
+              placeholder={
+                customerId === undefined ? 'Id, IBAN, title or customer' : 'Id, IBAN, title or amount'
+              }
+              autocomplete="off"
+              maxlength={300}
+            />
+            {customerId === undefined ? null : <input type="hidden" name="customer" value={customerId} />}
+            <button type="submit">Find</button>
+          </form>
+        </search>
+      </header>
+      <p id="standing" class="standing" data-live={section === 'Now' ? '/ops/now' : '/ops/now?brief'}>
+        <a class="verdict" href="/ops">
+          Is anything wrong?
         </a>
-        <header class="top">
-          <nav aria-label="Console">
-            <ul>
-              {PAGES.map(([name, path]) => (
-                <li>
-                  <a href={path} {...(name === section ? { 'aria-current': 'page' } : {})}>
-                    {name}
-                  </a>
-                </li>
-              ))}
-            </ul>
-          </nav>
-          <search class="find">
-            <form action="/ops/trace">
-              <label class="hidden" for="find">
-                {SEARCHED}
-              </label>
-              <input
-                id="find"
-                name="q"
-                type="search"
-                value={query}
-                placeholder={
-                  customerId === undefined ? 'Id, IBAN, title or customer' : 'Id, IBAN, title or amount'
-                }
-                autocomplete="off"
-                maxlength={300}
-              />
-              {customerId === undefined ? null : <input type="hidden" name="customer" value={customerId} />}
-              <button type="submit">Find</button>
-            </form>
-          </search>
-        </header>
-        <p id="standing" class="standing" data-live={section === 'Now' ? '/ops/now' : '/ops/now?brief'}>
-          <a class="verdict" href="/ops">
-            Is anything wrong?
-          </a>
-        </p>
-        <main id="main" tabindex={-1} data-renewed={isRenewed ? undefined : 'no'}>
-          {content}
-        </main>
-        <footer>
-          Ledgerbell {VERSION} · <a href="/readyz">Readiness</a> · times are {shownZone().text.trim()}
-          <ZoneSwitch c={c} />
-        </footer>
-        {[...scripts, 'live.js'].map((file) => (
-          <script src={`${ASSETS_PATH}/${file}`} defer />
-        ))}
-      </body>
-    </html>
+      </p>
+      <main id="main" tabindex={-1} data-renewed={isRenewed ? undefined : 'no'}>
+        {content}
+      </main>
+      <footer>
+        Ledgerbell {VERSION} · <a href="/readyz">Readiness</a> · times are {shownZone().text.trim()}
+        <ZoneSwitch c={c} />
+      </footer>
+      {[...scripts, 'live.js'].map((file) => (
+        <script src={`${ASSETS_PATH}/${file}`} defer />
+      ))}
+    </>,
   );
-  return c.html(html`<!doctype html>${page}`, status);
+  return c.html(page, status);
 }
 
 /** Answers an error as a page if a browser asks, and otherwise like the API. */

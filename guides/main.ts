@@ -1,0 +1,48 @@
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import MiniSearch from 'minisearch';
+import type { Site } from '../src/api/docs/guides.tsx';
+import { readNavigation } from './navigation.ts';
+import { isSearched, readPages } from './pages.ts';
+import { render, resolveLink } from './render.ts';
+import { OPTIONS } from './search.ts';
+
+/**
+ * Builds what the API serves at /docs, into a folder: the pages without their frame, the navigation, and the index of the search. The frame is
+ * added when a page is served (src/api/docs/guides.tsx).
+ */
+export function buildGuides(root: string, folder: string): void {
+  const pages = readPages(root);
+  const index = new MiniSearch(OPTIONS);
+  let id = 0;
+  const site: Site = { pages: {}, navigation: readNavigation(pages) };
+  for (const page of pages) {
+    const { html, sections } = render(page, (link) => resolveLink(root, page.file, link));
+    const path = join(folder, 'pages', `${page.url}.html`);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, html);
+    const headings = sections.slice(1).filter(({ level }) => level <= 2);
+    site.pages[page.url] = {
+      title: page.title,
+      headings: headings.map(({ anchor, heading }) => ({ anchor, heading })),
+    };
+    if (!isSearched(page)) continue;
+    for (const [at, { anchor, heading, text }] of sections.entries()) {
+      id += 1;
+      const url = at === 0 ? page.url : `${page.url}#${anchor}`;
+      index.add({ id, url, page: page.title, heading, text, excerpt: text.slice(0, 160) });
+    }
+  }
+  writeFileSync(join(folder, 'site.json'), JSON.stringify(site));
+  const assets = join(folder, 'assets');
+  mkdirSync(assets, { recursive: true });
+  writeFileSync(join(assets, 'index.json'), JSON.stringify(index));
+  const library = dirname(createRequire(import.meta.url).resolve('minisearch'));
+  cpSync(join(library, '../es/index.js'), join(assets, 'minisearch.js'));
+  // Browsers ask the index with the rules by which it was made.
+  cpSync(join(root, 'dist/guides/search.js'), join(assets, 'search.js'));
+  cpSync(join(root, 'docs/images'), join(folder, 'images'), { recursive: true });
+}
+
+if (process.argv[1] === import.meta.filename) buildGuides(process.cwd(), 'dist/docs');

@@ -1,0 +1,39 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { Hono } from 'hono';
+import { type ApiEnv, pageHeaders } from '../../http/app.ts';
+import { INSTALLATION, serveFiles } from '../../http/files.ts';
+import { htmlPage } from '../../http/html-page.tsx';
+
+/** /docs/api: Swagger UI with the API's OpenAPI document. Its files are served from here, so that the page works without internet access. */
+export function referencePages(): Hono<ApiEnv> {
+  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const files = new Map([
+    ...['swagger-ui.css', 'swagger-ui-bundle.js'].map((name) => [name, join(folder, name)] as const),
+    ['reference.js', join(INSTALLATION, 'public/docs/reference.js')],
+  ]);
+  const page = htmlPage(
+    { title: 'API reference', styles: ['/docs/api/swagger-ui.css'] },
+    <>
+      <p style="margin: 0.75rem 1.25rem; font: 14px system-ui, sans-serif">
+        <a href="/docs">Guides</a>
+      </p>
+      <main id="main" tabindex={-1} />
+      <script src="/docs/api/swagger-ui-bundle.js" />
+      <script src="/docs/api/reference.js" />
+    </>,
+  );
+  return new Hono<ApiEnv>()
+    .use(
+      pageHeaders({
+        defaultSrc: ["'none'"],
+        scriptSrc: ["'self'"],
+        // Swagger UI writes style attributes.
+        styleSrc: ["'self'", "'unsafe-inline'"],
+        imgSrc: ["'self'", 'data:'],
+        connectSrc: ["'self'"],
+      }),
+    )
+    .get('/', (c) => c.html(page))
+    .route('/', serveFiles(files, 'public, max-age=3600'));
+}
