@@ -5,7 +5,9 @@ import EXAMPLES from './examples.json' with { type: 'json' };
  */
 
 interface Example {
+  path?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>>;
   body?: unknown;
   answers: Readonly<Record<string, unknown>>;
 }
@@ -41,11 +43,11 @@ interface Operation {
 
 /** Adds the examples to an operation. */
 export function addExamples<T extends Operation>(operation: T): T {
-  const { query = {}, body, answers = {} } = OPERATIONS[operation.operationId] ?? {};
+  const { body, answers = {}, ...request } = OPERATIONS[operation.operationId] ?? {};
   const { parameters, requestBody, responses } = operation;
   return {
     ...operation,
-    ...(parameters && { parameters: parameters.map((it) => withExample(it, query)) }),
+    ...(parameters && { parameters: parameters.map((it) => withExample(it, request)) }),
     ...(requestBody && { requestBody: inJson(requestBody, body) }),
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, it]) => [status, inJson(it, answers[status])]),
@@ -53,9 +55,14 @@ export function addExamples<T extends Operation>(operation: T): T {
   };
 }
 
-function withExample<T extends Parameter>(parameter: T, query: Readonly<Record<string, string>>): T {
+function withExample<T extends Parameter>(parameter: T, { path, query, headers }: Partial<Example>): T {
   const { name, schema } = parameter;
-  const text = parameter.in === 'path' ? '1' : (COMMON.get(name) ?? query[name]);
+  const texts: Record<string, string | undefined> = {
+    path: path?.[name],
+    query: COMMON.get(name) ?? query?.[name],
+    header: headers?.[name],
+  };
+  const text = texts[parameter.in];
   const example = schema?.type === 'integer' && text !== undefined ? Number(text) : text;
   return 'example' in parameter || example === undefined ? parameter : { ...parameter, example };
 }

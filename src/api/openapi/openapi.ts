@@ -111,7 +111,7 @@ export interface RouteDescription {
 const CUSTOMER_PARAMETER: Record<string, Parameter> = {
   'Ledgerbell-Customer': {
     description: 'For which customer: its id, or external_id: and its external id, percent-encoded.',
-    example: 'external_id:acme-17',
+    example: 'external_id:kitabevi-17',
     required: true,
   },
 };
