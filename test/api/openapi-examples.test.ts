@@ -1,7 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { asOperator, tokenOf } from '../operators/support.ts';
+import { createToken } from '../../src/customers/operator-tokens.ts';
+import { asOperator } from '../operators/support.ts';
 import { useSourcesDir, writeQuietly } from '../sources/folder-source.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { type Answer, useOwnService } from '../support/service.ts';
@@ -13,13 +14,15 @@ import { Normaliser } from './openapi-examples/normalise.ts';
  * the routes, and compares what they answer with src/api/openapi/examples.json. To write the file: EXAMPLES=true npm test -- <this file>.
  */
 
+const OPERATOR = { source: 'configuration', name: 'test', role: 'admin' } as const;
 /** Whether the file is written, and not compared. */
 const WRITES = process.env.EXAMPLES === 'true';
 /** How long a comparison waits for the state that is compared. */
-const PATIENCE_MS = 20_000;
+let patienceMs = 20_000;
 
 const COMMITTED = join(import.meta.dirname, '../../src/api/openapi/examples.json');
 const STATEMENT = join(import.meta.dirname, '../../examples/bank-files/november.sta');
+const DECEMBER = join(import.meta.dirname, '../../examples/bank-files/december-1.sta');
 
 const sourcesDir = useSourcesDir();
 const service = useOwnService({
@@ -86,9 +89,30 @@ async function request(operationId: string, asked: Request = {}): Promise<Answer
   };
   const { answer, shown, isKnown } = await repeat(tryOnce);
   if (!isKnown) example.answers[answer.status] = shown;
-  if (Object.keys(query).length > 0) example.query = { ...query, ...example.query };
-  if (Object.keys(headers).length > 0) example.headers = { ...headers, ...example.headers };
+  if (Object.keys(query).length > 0)
+    example.query = { ...(month.normalise(query) as typeof query), ...example.query };
+  if (method === 'get') await keepCursor(operationId, asked);
+  if (Object.keys(headers).length > 0)
+    example.headers = { ...(month.normalise(headers) as typeof headers), ...example.headers };
   return answer;
+}
+
+/** Reads one item of a listing, and keeps the cursor of the next page as an example. */
+async function keepCursor(operationId: string, asked: Request): Promise<void> {
+  const example = made.operations[operationId];
+  if (example === undefined || example.query?.cursor !== undefined || !hasCursor(operationId)) return;
+  const { headers } = await send(operationId, { ...asked, query: { ...asked.query, per_page: '1' } });
+  const [, cursor] = /[?&]cursor=([^&>]+)/.exec(headers.get('link') ?? '') ?? [];
+  if (cursor !== undefined) example.query = { ...example.query, cursor: decodeURIComponent(cursor) };
+}
+
+function hasCursor(operationId: string): boolean {
+  const [template, method] = placeOf(operationId);
+  const parameters: Json[] = document.paths[template][method].parameters ?? [];
+  const names = parameters.map((it) =>
+    '$ref' in it ? document.components.parameters[it.$ref.split('/').at(-1)].name : it.name,
+  );
+  return names.includes('cursor') && names.includes('per_page');
 }
 
 /** What is done in the background may change an answer for a while. @returns what was had last, so that a comparison shows it. */
@@ -96,7 +120,12 @@ async function repeat<T extends { isRight: boolean }>(tryOnce: () => Promise<T>)
   const begin = performance.now();
   for (;;) {
     const tried = await tryOnce();
-    if (tried.isRight || performance.now() - begin > PATIENCE_MS) return tried;
+    if (tried.isRight) return tried;
+    if (performance.now() - begin > patienceMs) {
+      // One difference is enough: the others are shown at once.
+      patienceMs = 0;
+      return tried;
+    }
     await new Promise((resolve) => setTimeout(resolve, WRITES ? 400 : 50));
   }
 }
@@ -150,7 +179,15 @@ beforeAll(async () => {
   document = (await service.callOps('GET', '/openapi.json')).body;
   month = new Normaliser(receiver.url);
   committed = JSON.parse(await readFile(COMMITTED, 'utf8')).operations;
-  token = await tokenOf(service, 'admin');
+  month.begin('apikey 1', '2025-11-03 06:31:37Z');
+  month.begin('operator_token 1', '2025-11-03 06:30:00Z');
+  token = (
+    await createToken(service.runtime.database, OPERATOR, {
+      title: 'Kurulum',
+      role: 'admin',
+      expires_at: null,
+    })
+  ).token;
   await fillMonth();
 }, 300_000);
 
@@ -250,10 +287,12 @@ async function fillMonth(): Promise<void> {
     });
     return body.deliveries.length === 1 && body.deliveries;
   });
-  await ask('listWebhookDeliveries', { ...ofWebhook, query: { status: 'delivered' } });
-  await ask('listTransactionDeliveries', ofMovement);
   await ask('getDelivery', { path: { id: delivery.id } });
-  await ask('readFeed', { path: { id: feed.body.webhook.id }, query: { limit: '100', wait: '0' } });
+  await ask('listWebhookDeliveries', { ...ofWebhook, query: { status: 'delivered' } });
+  await ask('listWebhookDeliveries', { ...ofWebhook, query: { movement: String(ofMovement.path.id) } });
+  await ask('listTransactionDeliveries', ofMovement);
+  const ofFeed = { path: { id: feed.body.webhook.id } };
+  const { cursor } = await ask('readFeed', { ...ofFeed, query: { limit: '100', wait: '0' } });
 
   month.goTo('2025-11-30 18:00:00Z');
   const statement = await readFile(STATEMENT);
@@ -264,6 +303,9 @@ async function fillMonth(): Promise<void> {
   });
   await endsAs('import', uploaded.body.import.id, 'done');
   await settled(account.id, webhook.id, feed.body.webhook.id);
+  await ask('readFeed', { ...ofFeed, query: { cursor } });
+  await ask('readFeed', { ...ofFeed, headers: { 'Last-Event-ID': cursor } });
+  await ask('listWebhookDeliveries', ofWebhook);
   await ask('getImport', { path: { id: uploaded.body.import.id } });
   await ask('listImports');
   await ask('listImportRejections', ofImport);
@@ -271,6 +313,22 @@ async function fillMonth(): Promise<void> {
   await ask('listImportDuplicates', { path: { id: uploaded.body.import.id } });
   for (const [name, value] of Object.entries(FILTERS))
     await ask('listTransactions', { query: { starts: '2025-11-01', [name]: value } });
+  await ask('listTransactions', {
+    query: {
+      starts: '2025-11-01',
+      format: 'csv',
+      columns: 'date_issue,amount,description',
+      separator: 'semicolon',
+      decimal: 'comma',
+      bom: 'true',
+      raw: 'false',
+    },
+  });
+  await ask('listAccountTransactions', { path: { account_id: account.id }, query: { starts: '2025-11-01' } });
+  await ask('listAccountTransactions', {
+    path: { account_id: account.id },
+    query: { starts: '2025-11-01', format: 'csv' },
+  });
   await ask('listBanks');
   await ask('listAccounts');
   await ask('getAccount', ofAccount);
@@ -298,12 +356,24 @@ async function fillMonth(): Promise<void> {
   await endsAs('import', other.body.import.id, 'done');
   expect(movement.amount).toBe('12500.00');
   const { conflicts } = await ask('listConflicts', { query: { status: 'open' } });
+  await ask('listConflicts', { query: { account_id: String(account.id) } });
   const ofConflict = { path: { id: conflicts[0].id } };
   await ask('getConflict', ofConflict);
   await ask('decideConflict', { ...ofConflict, body: { decision: 'ignore' } });
   await ask('createImport', {
     query: { dry_run: 'true' },
     body: { transactions: [{ ...changed, amount: '40.00', unique_id: 'FT25307002' }] },
+  });
+  await ask('createImport', {
+    query: {
+      dry_run: 'true',
+      format: 'mt940',
+      account_id: String(account.id),
+      create_accounts: 'false',
+      force_account: 'false',
+      unidentified: 'known',
+    },
+    file: statement,
   });
   await ask('listWebhooks');
   await ask('getWebhook', ofWebhook);
@@ -355,22 +425,29 @@ async function fillMonth(): Promise<void> {
   await ask('listReplays', ofWebhook);
   await ask('getReplay', { path: { id: replay.id } });
 
+  await cancelOne(ofWebhook);
+  await retryOne();
+  await fillPages(account.id, ofSource);
+  await ask('getVerdict');
+
   const wrong = { body: { reason: 'The bank sent the file of another account.' } };
   const withdrawn = { path: collected, ...wrong };
   await ask('withdrawImport', { ...withdrawn, query: { dry_run: 'true' } });
+  await keepCursor('withdrawImport', { path: { id: 2 }, ...wrong, query: { dry_run: 'true' } });
   const { withdrawal } = await ask('withdrawImport', withdrawn);
   await endsAs('withdrawal', withdrawal.id, 'done');
   await ask('getWithdrawal', { path: { id: withdrawal.id } });
   const ofStatement = { path: { id: 1 }, ...wrong };
   await ask('withdrawStatement', { ...ofStatement, query: { dry_run: 'true' } });
+  await keepCursor('withdrawStatement', { ...ofStatement, query: { dry_run: 'true' } });
   const second = await ask('withdrawStatement', ofStatement);
   await endsAs('withdrawal', second.withdrawal.id, 'done');
   await ask('listWithdrawals');
   await until(
     'the balance without the statement',
     async () => {
-      const { accounts } = (await service.call('GET', `/v1/accounts/${account.id}`, { key })).body;
-      return accounts[0].balance_source === 'computed';
+      const { body } = await service.call('GET', `/v1/accounts/${account.id}/balances`, { key });
+      return body.balances.every(({ statement_id }: Json) => statement_id !== ofStatement.path.id);
     },
     20_000,
   );
@@ -381,6 +458,7 @@ async function fillMonth(): Promise<void> {
   await ask('listOperatorTokens');
   await ask('deleteOperatorToken', { path: { id: operator.id } });
   await ask('listChanges', { query: { per_page: '2' } });
+  await ask('listChanges', { query: { source: 'api', subject: `import ${collected.id}`, per_page: '2' } });
   const { webhook_template: template } = await ask('createWebhookTemplate', {
     body: {
       title: 'Bookkeeping',
@@ -395,8 +473,12 @@ async function fillMonth(): Promise<void> {
   await ask('updateWebhookTemplate', { ...ofTemplate, body: { title: 'Bookkeeping program' } });
   await ask('rotateWebhookTemplateSecret', ofTemplate);
   await ask('listWebhooksOfTemplate', ofTemplate);
+  await replayTemplate(ofTemplate);
   await ask('deleteWebhookTemplate', ofTemplate);
   await ask('verifyBooks', { query: { from: '2025-11-01', to: '2025-11-30' } });
+  await ask('listCustomers', { query: { external_id: 'kitabevi-17' } });
+  await ask('listCustomers', { query: { owner_of: `webhook:${webhook.id}` } });
+  await ask('listCustomers');
   await ask('deleteWebhook', ofWebhook);
   await ask('deleteAccount', ofAccount);
   await ask('collectSourceAgain', { ...ofSource, body: { import_id: collected.id } });
@@ -404,6 +486,85 @@ async function fillMonth(): Promise<void> {
   await ask('deleteCustomer', { path: { id }, query: { confirm: 'Kadıköy Kitabevi' } });
   await ask('getHealth');
   await ask('getReadiness');
+}
+
+type OfOne = { path: { id: string | number } };
+
+/** Cancels a replay of a paused webhook, of which nothing was sent. */
+async function cancelOne(ofWebhook: OfOne): Promise<void> {
+  const change = (status: string) => send('updateWebhook', { ...ofWebhook, body: { status } });
+  await change('paused');
+  const { body } = await service.call('POST', `/v1/webhooks/${ofWebhook.path.id}/replay`, {
+    key,
+    body: { since: '2025-11-01 00:00:00+03', status: 'delivered' },
+  });
+  await ask('cancelReplay', { path: { id: body.replay.id } });
+  await ask('listReplays', ofWebhook);
+  await change('active');
+}
+
+/** Retries an import whose file was cut off. */
+async function retryOne(): Promise<void> {
+  const { body } = await service.call('POST', '/v1/imports?format=mt940', {
+    key,
+    body: 'The file of November follows tomorrow.',
+    type: 'application/octet-stream',
+  });
+  await endsAs('import', body.import.id, 'failed');
+  await ask('retryImport', { path: { id: body.import.id } });
+  await endsAs('import', body.import.id, 'failed');
+}
+
+/** Adds a second one of what the month has one of, and reads the cursors of the listings that had one item. */
+async function fillPages(account: number, ofSource: OfOne): Promise<void> {
+  const post = async (path: string, body: object) => {
+    const answer = await service.call('POST', path, { key, body });
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+    return answer.body;
+  };
+  await post('/v1/accounts', { bank: 'Martı Bank', title: 'Dolar Hesabı', currency: 'USD' });
+  await post('/v1/apikeys', { title: 'Kasa', account: 'all', scopes: ['read'] });
+  await post('/v1/sources', {
+    title: 'Ladin Bank, gün içi',
+    kind: 'folder',
+    settings: { path: 'ladin-intraday' },
+    schedule: { cron: '0 * * * *', time_zone: 'Europe/Istanbul' },
+  });
+  const uploaded = await service.call('POST', '/v1/imports?format=mt940', {
+    key,
+    body: await readFile(DECEMBER),
+    type: 'application/octet-stream',
+  });
+  await endsAs('import', uploaded.body.import.id, 'done');
+  await service.call('POST', `/v1/sources/${ofSource.path.id}/run`, { key });
+  await until('the second run', async () => {
+    const { body } = await service.call('GET', `/v1/sources/${ofSource.path.id}/runs`, { key });
+    return body.runs.length === 2 && body.runs[0].status === 'done';
+  });
+  await asOperator(service, token, 'POST', '/v1/customers', {
+    body: { name: 'Moda Kırtasiye', external_id: 'kirtasiye-18' },
+  });
+  const changed = { account_id: account, dc: 'Credit', date_issue: '2025-11-03', unique_id: 'FT25307001' };
+  const { import: other } = await post('/v1/imports', { transactions: [{ ...changed, amount: '12650.00' }] });
+  await endsAs('import', other.id, 'done');
+  await ask('listConflicts');
+  await send('decideConflict', { path: { id: 2 }, body: { decision: 'ignore' } });
+  await ask('listBanks');
+  await ask('listAccounts');
+  await ask('listApiKeys');
+  await ask('listSources');
+  await ask('listSourceRuns', ofSource);
+  await ask('listStatements', { path: { id: account } });
+}
+
+/** Sends the movement of another import to the webhook of a template, and replays it. */
+async function replayTemplate(ofTemplate: OfOne): Promise<void> {
+  await asOperator(service, token, 'POST', '/v1/webhook-templates', {
+    body: { title: 'Reports', endpoint: `${receiver.url}/reports`, event: 'NEW_CREDIT', customers: 'all' },
+  });
+  await ask('listWebhookTemplates');
+  await ask('listWebhooksOfTemplate', { ...ofTemplate, query: { having: 'pending' } });
+  await ask('replayWebhookTemplate', { ...ofTemplate, body: { since: '2025-11-01 00:00:00+03' } });
 }
 
 describe('the examples of /openapi.json', () => {
@@ -418,58 +579,10 @@ describe('the examples of /openapi.json', () => {
   });
 });
 
-/** What has no example yet, because the month has no request for it. */
+/** What has no example, with the reason. */
 const MISSING: string[] = [
-  'cancelReplay 200',
-  'cancelReplay path id',
-  'createImport query account_id',
-  'createImport query create_accounts',
-  'createImport query force_account',
-  'createImport query format',
+  // The month's bank sends MT940, and a profile is for CSV and XLSX.
   'createImport query profile',
-  'createImport query unidentified',
-  'getVerdict 200',
-  'listAccounts query cursor',
-  'listApiKeys query cursor',
-  'listBalances query cursor',
-  'listBanks query cursor',
-  'listChanges query cursor',
-  'listChanges query source',
-  'listChanges query subject',
-  'listConflicts query account_id',
-  'listConflicts query cursor',
-  'listCustomers query cursor',
-  'listCustomers query external_id',
-  'listCustomers query owner_of',
-  'listImports query cursor',
-  'listOperatorTokens query cursor',
-  'listReplays query cursor',
-  'listSourceRuns query cursor',
-  'listSources query cursor',
-  'listStatements query cursor',
-  'listWebhookDeliveries query cursor',
-  'listWebhookDeliveries query movement',
-  'listWebhookTemplates query cursor',
-  'listWebhooks query cursor',
-  'listWebhooksOfTemplate query cursor',
-  'listWebhooksOfTemplate query having',
-  'listWithdrawals query cursor',
-  'query.bom',
-  'query.columns',
-  'query.cursor.listTransactions',
-  'query.cursor.withdrawImport',
-  'query.decimal',
-  'query.format',
-  'query.raw',
-  'query.separator',
-  'readFeed header Last-Event-ID',
-  'readFeed query cursor',
-  'replayWebhookTemplate 202',
-  'replayWebhookTemplate body',
-  'replayWebhookTemplate path id',
-  'retryImport 202',
-  'retryImport path id',
-  'verifyBooks query cursor',
 ];
 
 /** The parameters, JSON bodies and successful JSON answers without an example. */

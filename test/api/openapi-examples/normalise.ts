@@ -28,6 +28,9 @@ const MEASURED: Readonly<Record<string, unknown>> = {
 
 /** Members that come before the other moments of a thing. */
 const BEGINNINGS = new Set(['created_at', 'received_at', 'started_at']);
+/** A thing begins, then its parts do, then it ends. */
+const rank = (name: string, value: unknown) => (BEGINNINGS.has(name) ? 0 : typeof value === 'object' ? 1 : 2);
+
 /** Members that change with each attempt. */
 const OF_ATTEMPTS = new Set(['due_at', 'finished_at']);
 
@@ -68,6 +71,11 @@ export class Normaliser {
     this.#clock = Date.parse(moment);
   }
 
+  /** Says when a thing began that has been there before it appears, such as `apikey 1`. */
+  begin(thing: string, moment: string): void {
+    this.#moments.set(`${thing}.created_at`, Date.parse(moment));
+  }
+
   /** Tells that another request is made. */
   nextRequest(): void {
     this.#clock += REQUEST_MS;
@@ -86,6 +94,7 @@ export class Normaliser {
     if (name === 'timestamp' && typeof value === 'number') return this.#moment(name, owner, members) / 1_000;
     if (typeof value !== 'string') return value;
     if (name === 'hash') return this.#hash(members, value);
+    if (name === 'cursor' || name === 'Last-Event-ID') return this.#cursor(value);
     const [, year, zone] = MOMENT.exec(value) ?? [];
     if (zone !== undefined && Number(year) >= FIRST_YEAR_OF_CLOCKS)
       return inZone(this.#moment(name, owner, members), zone);
@@ -95,9 +104,10 @@ export class Normaliser {
   }
 
   #object(name: string, members: Members, parent: string): unknown {
-    const owner = 'id' in members ? `${name.replace(/s$/, '')} ${members.id}` : `${parent}/${name}`;
+    const owner =
+      'id' in members ? `${name.replace(/ies$/, 'y').replace(/s$/, '')} ${members.id}` : `${parent}/${name}`;
     const entries = Object.entries(members);
-    const inOrder = entries.toSorted(([a], [b]) => Number(BEGINNINGS.has(b)) - Number(BEGINNINGS.has(a)));
+    const inOrder = entries.toSorted(([a, ofA], [b, ofB]) => rank(a, ofA) - rank(b, ofB));
     const made = new Map(inOrder.map(([key, it]) => [key, this.#member(key, it, owner, members)]));
     return Object.fromEntries(entries.map(([key]) => [key, made.get(key)]));
   }
@@ -127,6 +137,16 @@ export class Normaliser {
     const shown = this.#texts.get(value) ?? randomLike(value, form.exec(value)?.[1] ?? '', this.#texts.size);
     this.#texts.set(value, shown);
     return shown;
+  }
+
+  /** A cursor of a feed ends with the random name of the feed. Other cursors are kept. */
+  #cursor(value: string): string {
+    const text = Buffer.from(value, 'base64url').toString('latin1');
+    const [, position, feed] = /^(f1:\d+:\d+:)([\w-]{22})$/.exec(text) ?? [];
+    if (position === undefined || feed === undefined) return value;
+    const shown = this.#texts.get(feed) ?? randomLike(feed, '', this.#texts.size);
+    this.#texts.set(feed, shown);
+    return Buffer.from(position + shown).toString('base64url');
   }
 
   /** The first characters of an API key or a token, as listings show them. */
