@@ -438,7 +438,7 @@ async function fillMonth(): Promise<void> {
   await endsAs('withdrawal', withdrawal.id, 'done');
   await ask('getWithdrawal', { path: { id: withdrawal.id } });
   const ofStatement = { path: { id: 1 }, ...wrong };
-  await ask('withdrawStatement', { ...ofStatement, query: { dry_run: 'true' } });
+  await ask('withdrawStatement', { ...ofStatement, query: { dry_run: 'true', per_page: '2' } });
   await keepCursor('withdrawStatement', { ...ofStatement, query: { dry_run: 'true' } });
   const second = await ask('withdrawStatement', ofStatement);
   await endsAs('withdrawal', second.withdrawal.id, 'done');
