@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig, type Plugin } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { buildGuides, compile } from './test/support/compiled.ts';
+import { buildGuides, compile, once } from './test/support/compiled.ts';
 import { importsOf } from './test/support/imports-of.ts';
 
 const ROOT = import.meta.dirname;
@@ -127,8 +127,10 @@ const compiledThreads: Plugin = {
   },
 };
 
-await compile({ announce: (line) => console.error(line) });
-await buildGuides();
+await once('ledgerbell.built', async () => {
+  await compile({ announce: (line) => console.error(line) });
+  await buildGuides();
+});
 
 export default defineConfig({
   plugins: [compiledThreads],

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import MiniSearch from 'minisearch';
@@ -19,9 +19,7 @@ export function buildGuides(root: string, folder: string): void {
   const site: Site = { pages: {}, navigation: readNavigation(pages) };
   for (const page of pages) {
     const { html, sections } = render(page, (link) => resolveLink(root, page.file, link));
-    const path = join(folder, 'pages', `${page.url}.html`);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, html);
+    put(join(folder, 'pages', `${page.url}.html`), html);
     const headings = sections.slice(1).filter(({ level }) => level <= 2);
     site.pages[page.url] = {
       title: page.title,
@@ -34,15 +32,23 @@ export function buildGuides(root: string, folder: string): void {
       index.add({ id, url, page: page.title, heading, text, excerpt: text.slice(0, 160) });
     }
   }
-  writeFileSync(join(folder, 'site.json'), JSON.stringify(site));
+  put(join(folder, 'site.json'), JSON.stringify(site));
   const assets = join(folder, 'assets');
-  mkdirSync(assets, { recursive: true });
-  writeFileSync(join(assets, 'index.json'), JSON.stringify(index));
+  put(join(assets, 'index.json'), JSON.stringify(index));
   const library = dirname(createRequire(import.meta.url).resolve('minisearch'));
-  cpSync(join(library, '../es/index.js'), join(assets, 'minisearch.js'));
+  put(join(assets, 'minisearch.js'), readFileSync(join(library, '../es/index.js')));
   // Browsers ask the index with the rules by which it was made.
-  cpSync(join(root, 'dist/guides/search.js'), join(assets, 'search.js'));
-  cpSync(join(root, 'docs/images'), join(folder, 'images'), { recursive: true });
+  put(join(assets, 'search.js'), readFileSync(join(root, 'dist/guides/search.js')));
+  for (const image of readdirSync(join(root, 'docs/images')))
+    put(join(folder, 'images', image), readFileSync(join(root, 'docs/images', image)));
+}
+
+/** Writes a file. A service that runs, or another build, finds the former file or this one, and never a part. */
+function put(path: string, content: string | Uint8Array): void {
+  mkdirSync(dirname(path), { recursive: true });
+  const part = `${path}.${process.pid}`;
+  writeFileSync(part, content);
+  renameSync(part, path);
 }
 
 if (process.argv[1] === import.meta.filename) buildGuides(process.cwd(), 'dist/docs');

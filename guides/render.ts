@@ -98,8 +98,11 @@ export function render(page: Page, toUrl: (link: string) => string | null): Rend
       },
       checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ '),
       code({ text, lang }: Tokens.Code) {
-        // It can be scrolled, so the keyboard must reach it.
-        return `<pre tabindex="0"${lang ? ` data-language="${escapeHtml(lang)}"` : ''}><code>${escapeHtml(text)}</code></pre>\n`;
+        // Beside the language, a block may have the name of its file.
+        const [, file] = lang?.split(' ') ?? [];
+        const caption = file === undefined ? '' : `<p class="file">${escapeHtml(file)}</p>`;
+        // What can be scrolled must be reached with the keyboard.
+        return `<div class="example">${caption}<pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>\n`;
       },
       table(token: Tokens.Table) {
         const row = (cells: Tokens.TableCell[], tag: 'th' | 'td') =>

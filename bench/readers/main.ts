@@ -9,10 +9,10 @@ import { PACKAGES, readersOf } from './readers.ts';
 import { measureSpeeds } from './speed.ts';
 import { type Line, labelOf, renderTable, replaceTables } from './table.ts';
 
-/** Compares the package of bank statements with those of npm, and writes the tables of two pages (`npm run bench:readers`). */
+/** Compares the package of bank statements with those of npm, and writes the tables of its README (`npm run bench:readers`). */
 
 const ROOT = join(import.meta.dirname, '../..');
-const PAGES = ['packages/statements/README.md', 'docs/compared.md'];
+const PAGE = join(ROOT, 'packages/statements/README.md');
 
 async function compare(format: BankFormat, folder: string): Promise<Line[] | null> {
   const files = findFiles(format);
@@ -45,8 +45,7 @@ async function main(): Promise<void> {
     if (lines !== null) tables.push(renderTable(format, lines));
   }
   const text = tables.join('\n\n');
-  for (const path of PAGES.map((page) => join(ROOT, page)))
-    await writeFile(path, replaceTables(await readFile(path, 'utf8'), text));
+  await writeFile(PAGE, replaceTables(await readFile(PAGE, 'utf8'), text));
   console.log(text);
 }
 

@@ -24,21 +24,18 @@ async function copy(element) {
 }
 
 function addCopyButtons() {
-  for (const pre of document.querySelectorAll('main pre')) {
-    const example = document.createElement('div');
-    example.className = 'example';
-    pre.replaceWith(example);
+  for (const example of document.querySelectorAll('.example')) {
     const button = document.createElement('button');
     button.type = 'button';
     button.textContent = 'Copy';
     button.addEventListener('click', async () => {
-      await copy(pre.firstElementChild);
+      await copy(example.querySelector('code'));
       button.textContent = 'Copied';
       setTimeout(() => {
         button.textContent = 'Copy';
       }, 2000);
     });
-    example.append(pre, button);
+    example.append(button);
   }
 }
 

@@ -105,7 +105,6 @@ const TEXTS = {
     title: 'Unknown API key',
     cause: 'The API key is mistyped or deleted.',
     remedy: 'Check the key. GET /v1/apikeys lists the keys that exist.',
-    retry: 'No. Many unknown keys from one address get 429.',
   },
   'missing-operator-token': {
     status: 401,
@@ -119,7 +118,6 @@ const TEXTS = {
     title: "Unknown operator's token",
     cause: "The operator's token is mistyped, deleted or expired.",
     remedy: 'Check the token. GET /v1/operator-tokens lists the tokens that exist.',
-    retry: 'No. Many unknown tokens from one address get 429.',
   },
   unauthenticated: {
     status: 401,
@@ -417,16 +415,14 @@ const TEXTS = {
   'too-many-unknown-keys': {
     status: 429,
     title: 'Too many unknown API keys',
-    cause: 'Too many requests with unknown API keys came from your address. The key was not looked up.',
-    remedy: 'Find the client at your address that uses a wrong key. A key that has just worked still works.',
+    cause: 'Too many unknown API keys came from your address.',
+    remedy: 'Find the client that uses a wrong key. A key that has just worked still works.',
   },
   'too-many-unknown-tokens': {
     status: 429,
     title: "Too many unknown operators' tokens",
-    cause:
-      "Too many requests with unknown operators' tokens came from your address. The token was not looked up.",
-    remedy:
-      'Find the client at your address that uses a wrong token. A token that has just worked still works.',
+    cause: "Too many unknown operators' tokens came from your address.",
+    remedy: 'Find the client that uses a wrong token. A token that has just worked still works.',
   },
   'too-many-passwords': {
     status: 429,

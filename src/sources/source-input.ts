@@ -16,6 +16,16 @@ import { KIND_NAMES } from './source-view.ts';
 
 /** What a caller may send to create or to change a source. */
 
+/** The settings and credentials of each kind, by the names of their types: `SftpSettings`, `SftpCredentials`. */
+export const SCHEMAS_OF_KINDS: Record<string, v.GenericSchema> = Object.fromEntries(
+  KIND_NAMES.flatMap((kind) => {
+    const name = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
+    const { Settings, Credentials } = KINDS[kind];
+    const ofSettings: [string, v.GenericSchema] = [`${name}Settings`, Settings];
+    return Credentials.type === 'null' ? [ofSettings] : [ofSettings, [`${name}Credentials`, Credentials]];
+  }),
+);
+
 const FORMATS = ['auto', ...STATEMENT_FORMATS] as const;
 
 const INTERVAL_RULE =

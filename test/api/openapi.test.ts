@@ -34,6 +34,7 @@ interface Document {
   paths: Record<string, Record<string, Operation>>;
   components: Record<'securitySchemes' | 'schemas' | 'parameters' | 'responses', Record<string, object>>;
   security: Record<string, unknown[]>[];
+  tags: { name: string }[];
 }
 
 let document: Document;
@@ -122,6 +123,14 @@ describe('/openapi.json', () => {
         expect(Object.keys(headers)).toContain('X-Request-Id');
       }
     }
+  });
+
+  it('has its groups in the order in which a program needs them, and each operation in one of them', () => {
+    const names = document.tags.map(({ name }) => name);
+    expect([names[0], names.at(-1)]).toEqual(['Accounts', 'Health']);
+    expect(new Set(operations.flatMap(({ operation }) => operation.tags))).toEqual(
+      new Set(names.filter((name) => name !== 'Notifications')),
+    );
   });
 
   it('gives each operation a summary, a unique name, a tag and a success', () => {

@@ -11,10 +11,6 @@ const readPage = (path: string) => readFileSync(join(import.meta.dirname, '../..
 const tables = readTables(readPage('packages/statements/README.md'));
 
 describe('the tables of readers', () => {
-  it('are the same in both pages', () => {
-    expect(readTables(readPage('docs/compared.md'))).toBe(tables);
-  });
-
   it('name every reader with its version, and no other', () => {
     const named = [...tables.matchAll(/^\| (\S+ \d+\.[^|]*) \|/gm)].map(([, label]) => label);
     expect(named.toSorted()).toEqual(READERS.map(labelOf).toSorted());

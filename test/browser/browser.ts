@@ -1,11 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
-import { installPackages } from '../../src/servers/embedded/provision.ts';
+import { ensurePackage } from '../support/installed-program.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
 
@@ -63,10 +63,7 @@ export function useBrowser(): Browser {
   let context: BrowserContext;
 
   beforeAll(async () => {
-    if (!existsSync(EXECUTABLE)) {
-      console.error('Installing chromium with apt-get, to look at the pages …');
-      await installPackages(['chromium']);
-    }
+    await ensurePackage('chromium', EXECUTABLE, 'to look at the pages');
     profile = await mkdtemp(join(tmpdir(), 'ledgerbell-browser-'));
     context = await chromium.launchPersistentContext(profile, {
       executablePath: EXECUTABLE,

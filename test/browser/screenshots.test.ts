@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNT_IBAN, dayStatement } from '../support/day-statement.ts';
 import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
@@ -57,6 +57,17 @@ describe.runIf(process.env.SCREENSHOTS === 'true')('screenshots', () => {
   it.each(PAGES)('show the page %s', async (name, path) => {
     const { page } = await browser.visit(service.opsUrl + path());
     await page.screenshot({ path: join(FOLDER, `console-${name}.png`), fullPage: true });
+    await page.close();
+  });
+
+  it.each([
+    ['desktop', { width: 1280, height: 800 }],
+    ['phone', { width: 390, height: 780 }],
+  ])('show the guides on a %s, in at most 200 KB', async (name, size) => {
+    const { page } = await browser.visit(`${service.url}/docs/receiving/javascript`);
+    await page.setViewportSize(size);
+    const picture = await page.screenshot({ path: join(FOLDER, `docs-${name}.png`) });
+    expect(picture.length).toBeLessThanOrEqual(200_000);
     await page.close();
   });
 

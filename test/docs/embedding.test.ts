@@ -28,7 +28,7 @@ it('the program of docs/embedding.md, killed half-way, creates each customer onc
   const project = await createProject('../embedding.md', { form: false });
   onTestFinished(() => project.remove());
   await installSdk(project.directory);
-  const args = ['--import', 'tsx', 'embed.mjs'];
+  const args = ['--import', 'tsx', 'embed.mts'];
   const env = {
     OPS_URL: service.opsUrl,
     TOKEN: token,

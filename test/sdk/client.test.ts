@@ -12,6 +12,7 @@ import {
   ApiError,
   type CsvQuery,
   Ledgerbell,
+  LedgerbellOperator,
   type MovementsQuery,
   type NewTransaction,
 } from '../../packages/sdk/src/index.ts';
@@ -308,3 +309,15 @@ it('a poller that is killed four times while four importers write misses no move
   expect(all).toHaveLength(sent);
   expect(new Set(all).size).toBe(sent);
 }, 180_000);
+
+it('names the option whose variable of the environment is not set', () => {
+  expect(() => new Ledgerbell({ url: undefined, apiKey: 'lb_1' })).toThrow(
+    /^The option url, the address of the API,/,
+  );
+  expect(() => new Ledgerbell({ url: 'http://127.0.0.1:1', apiKey: '' })).toThrow(
+    /^The option apiKey, an API key/,
+  );
+  expect(() => new LedgerbellOperator({ url: 'http://127.0.0.1:1', token: undefined })).toThrow(
+    /^The option token,/,
+  );
+});

@@ -36,3 +36,11 @@ export async function compile({
 export async function buildGuides(): Promise<void> {
   await promisify(execFile)(process.execPath, [compiled('guides/main.ts')], { cwd: ROOT });
 }
+
+/** Does something once in this process. Vitest reads its configuration for each project, at the same time, and each has modules of its own. */
+export function once(name: string, task: () => Promise<void>): Promise<void> {
+  const done = globalThis as unknown as Record<symbol, Promise<void> | undefined>;
+  const key = Symbol.for(name);
+  done[key] ??= task();
+  return done[key];
+}

@@ -1,4 +1,5 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { installPackages } from '../../src/servers/embedded/provision.ts';
 
 /** The checks must run here: a missing program is a failure. `.ci/run` sets it, as for the receivers' languages. */
@@ -48,4 +49,15 @@ export async function orLeftOut<T>(leftOut: string, install: () => Promise<T>): 
     console.error(`${leftOut}. ${reason}`);
     return null;
   }
+}
+
+/**
+ * Installs a Debian package unless it is installed. Its program may exist before the package is set up, while another test installs it.
+ * @param program its path, by which a machine without dpkg knows it. @param purpose for the line that announces it.
+ */
+export async function ensurePackage(debianPackage: string, program: string, purpose: string): Promise<void> {
+  const { error, stdout } = spawn('dpkg', ['--status', debianPackage]);
+  if (error === undefined ? stdout.includes('\nStatus: install ok installed\n') : existsSync(program)) return;
+  console.error(`Installing ${debianPackage} with apt-get, ${purpose} …`);
+  await installPackages([debianPackage]);
 }

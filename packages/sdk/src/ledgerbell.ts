@@ -18,18 +18,20 @@ import type {
   Transaction,
 } from './generated/types.gen.ts';
 import {
+  addressOfOperators,
   type CustomerName,
   customerHeader,
   type OperatorAccess,
   operatorHeaders,
 } from './operator-access.ts';
 import { pause, type Repeating, sendRepeatedly } from './repeat.ts';
+import { requireOption } from './required-option.ts';
 import { requireCsv, UnexpectedAnswerError } from './unexpected-answer-error.ts';
 
 export interface LedgerbellOptions extends SendingOptions {
   /** The address of the API, such as `https://ledgerbell.example`. */
-  url: string;
-  apiKey: string;
+  url: string | undefined;
+  apiKey: string | undefined;
 }
 
 /** Access to one customer with an operator's token, in place of an API key of the customer. */
@@ -88,12 +90,15 @@ export class Ledgerbell extends Api {
   readonly #headers: Record<string, string>;
   readonly #repeating: Repeating;
 
+  /** @throws {Error} if the address, the key or the token is missing. */
   constructor(options: LedgerbellOptions | OperatedCustomerOptions) {
     const isOperator = 'operator' in options;
-    const { url } = isOperator ? options.operator : options;
+    const url = isOperator
+      ? addressOfOperators(options.operator)
+      : requireOption('url', 'the address of the API', options.url);
     const headers: Record<string, string> = isOperator
       ? { ...operatorHeaders(options.operator), ...customerHeader(options.customer) }
-      : { Authentication: options.apiKey };
+      : { Authentication: requireOption('apiKey', 'an API key of the customer', options.apiKey) };
     const repeating = repeatingOf(options);
     super({ client: createApiClient(url, headers, repeating, ANSWERS) });
     this.#url = url;

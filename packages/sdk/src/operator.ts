@@ -38,6 +38,7 @@ import type {
 } from './generated/operators/types.gen.ts';
 import { Ledgerbell } from './ledgerbell.ts';
 import {
+  addressOfOperators,
   type CustomerName,
   customerHeader,
   type OperatorAccess,
@@ -134,7 +135,7 @@ export class LedgerbellOperator {
   readonly #sender: Sender;
 
   constructor(options: LedgerbellOperatorOptions) {
-    const { url } = options;
+    const url = addressOfOperators(options);
     const headers = operatorHeaders(options);
     this.#options = options;
     this.#sender = {

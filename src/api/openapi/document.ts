@@ -22,9 +22,8 @@ import { WithdrawalView } from '../../intake/withdrawal-view.ts';
 import { Movement } from '../../ledger/movement.ts';
 import { TransactionView } from '../../movements/body.ts';
 import { VERSION } from '../../platform/config.ts';
-import { KINDS } from '../../sources/connectors/kinds.ts';
-import { NewSource, SourceChange } from '../../sources/source-input.ts';
-import { KIND_NAMES, RunView, SourceView } from '../../sources/source-view.ts';
+import { NewSource, SCHEMAS_OF_KINDS, SourceChange } from '../../sources/source-input.ts';
+import { RunView, SourceView } from '../../sources/source-view.ts';
 import { StandingWebhookView } from '../../verdict/standing-view.ts';
 import { TemplateView } from '../../verdict/template-view.ts';
 import { NewCustomer } from '../../webhooks/create-customer.ts';
@@ -46,6 +45,35 @@ import { NOTIFICATION } from './notification.ts';
 import { type Paths, share } from './shared.ts';
 
 /** Builds /openapi.json from the descriptions of the routes. */
+
+/** The groups of operations, in the order in which a program needs them first. */
+const GROUPS: Record<string, string> = {
+  Accounts: 'Bank accounts, their statements and balances, and whether a statement is missing.',
+  Imports: 'Movements and statement files come in.',
+  Movements: 'What is stored.',
+  Webhooks: 'Who gets new movements, and how.',
+  Notifications: 'What Ledgerbell sends to the endpoint of a webhook.',
+  Deliveries: 'What was sent, and what is sent again.',
+  Conflicts: 'Rows that differ from what is stored.',
+  Withdrawals: 'Undo an import or a statement.',
+  Sources: 'Places from which Ledgerbell collects files by itself.',
+  'API keys': 'Who may call the API.',
+  Settings: 'Of the caller.',
+  Health: 'For load balancers and monitoring.',
+};
+
+/** Those of operators come first in their document. */
+const GROUPS_OF_OPERATORS: Record<string, string> = {
+  Customers: 'Who owns accounts, keys and webhooks.',
+  'Webhook templates': 'One endpoint for many customers.',
+  Operators: 'What is wrong, who did what, and the tokens of operators.',
+  ...GROUPS,
+};
+
+const tagsOf = (groups: Record<string, string>, isUsed: (name: string) => boolean = () => true) =>
+  Object.entries(groups)
+    .filter(([name]) => isUsed(name))
+    .map(([name, description]) => ({ name, description }));
 
 const DOCUMENTATION = {
   info: {
@@ -69,19 +97,10 @@ const DOCUMENTATION = {
     },
   },
   security: [{ apiKey: [] }, { bearer: [] }],
+  tags: tagsOf(GROUPS),
   servers: [{ url: '/' }],
   webhooks: { ...NOTIFICATION, ...EVENT_NOTIFICATION },
 };
-
-/** Such as `SftpSettings` and `SftpCredentials`. */
-const OF_KINDS: Record<string, v.GenericSchema> = Object.fromEntries(
-  KIND_NAMES.flatMap((kind) => {
-    const name = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
-    const { Settings, Credentials } = KINDS[kind];
-    const ofSettings: [string, v.GenericSchema] = [`${name}Settings`, Settings];
-    return Credentials.type === 'null' ? [ofSettings] : [ofSettings, [`${name}Credentials`, Credentials]];
-  }),
-);
 
 /** Schemas with a named type in generated clients, by the names of these types. A schema comes after the schemas that it contains. */
 const NAMED: Record<string, v.GenericSchema> = {
@@ -112,7 +131,7 @@ const NAMED: Record<string, v.GenericSchema> = {
   Replay: ReplayView,
   ReplayProgress: ReplayProgressView,
   Source: SourceView,
-  ...OF_KINDS,
+  ...SCHEMAS_OF_KINDS,
   NewSource,
   SourceChange,
   SourceRun: RunView,
@@ -149,6 +168,7 @@ const OF_OPERATORS = {
     securitySchemes: { bearer: DOCUMENTATION.components.securitySchemes.bearer },
   },
   security: [{ bearer: [] }],
+  tags: tagsOf(GROUPS_OF_OPERATORS, (name) => name !== 'Notifications'),
   webhooks: {},
 };
 

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { installPackages } from '../../../src/servers/embedded/provision.ts';
+import { ensurePackage } from '../../support/installed-program.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { until } from '../../support/until.ts';
 
@@ -70,10 +70,7 @@ export function useOpenSsh({ readOnly = false, sha1 = false, signIn = 'key' }: O
 
   beforeAll(async () => {
     if (!hasOpenSsh || (signIn !== 'key' && !hasPasswords)) return;
-    if (!existsSync(SSHD)) {
-      console.error('Installing openssh-server with apt-get …');
-      await installPackages(['openssh-server']);
-    }
+    await ensurePackage('openssh-server', SSHD, 'for sources of the kind sftp');
     // Where sshd puts its processes before anybody has signed in. Debian's service makes it.
     if (isRoot) await mkdir('/run/sshd', { recursive: true, mode: 0o755 });
     root = await mkdtemp(join(tmpdir(), 'ledgerbell-sshd-'));

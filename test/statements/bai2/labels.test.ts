@@ -21,7 +21,16 @@ const BANKS = SECTION.split('\n')
     isBefore: paid.startsWith('the text before'),
     endToEnd: labelsIn(endToEnd),
   }));
-const ENDINGS = labelsIn(SECTION.split('These labels only end')[1] ?? '');
+/** Labels that only end the value before them. */
+const ENDINGS = `
+  ABA, ADDR, AMT/CUR, BBI, BI, B/O BANK, BNF ADDRESS, BNF BK, CABA, CBIC, CHG, CHKN, CO ENTRY DESCR,
+  CREF, DABA, DATE, DBIC, DESC DATE, EED, ENDT, FED ID, FED REF, FR, FX, IDNM, IMAD, IND ID, IND ID
+  NO, IND NAME, INDN, MRN SEQ, OB, OB3, OBI, OMAD, ORG ADDRESS, ORG BNK, ORIG BK, OTHER REFERENCE,
+  PAID TO, PMT DET, PY, REC FI, REC FROM, REC GFP, REC ID, REF, RELATED REF, REMARK, REMI, SEC, SENDER
+  BNK, SENDER ID, SEQ, SERVICE REF, SND BANK, SND BK, SNDBNK, SNDR REF, SRF, STTLMTDATE, TIME, TRACE,
+  TRID, TRN, UETR, VIA, WIRE TYPE`
+  .split(',')
+  .map((label) => label.trim().replace(/\s+/, ' '));
 const SIGNS = [':', '=', ':=', '#', ' : ', '#:'];
 
 const readText = async (text: string, code = '195') =>

@@ -1,6 +1,5 @@
 import { BODY_LIMIT, readBody } from './read-body.ts';
 import type { Answer, Receiver } from './receiver.ts';
-import type { ReceivedRequest } from './request.ts';
 
 /** What is needed of node:http's IncomingMessage. Its own type would need the types of Node in every program. */
 interface NodeRequest {
@@ -49,7 +48,7 @@ export function toNodeHandler(
     const { headers, rawBody, readableEncoding } = request;
     const isRead = rawBody !== undefined || request.readableEnded || request.readableDidRead;
     // The receiver refuses what is not bytes.
-    if (isRead) return receiver.handle({ headers, rawBody, body: request.body } as ReceivedRequest);
+    if (isRead) return receiver.handle({ headers, rawBody, body: request.body });
     const encode =
       readableEncoding == null ? undefined : (text: string) => Buffer.from(text, readableEncoding);
     const body = await readBody(request.iterator({ destroyOnReturn: false }), { limit, encode });

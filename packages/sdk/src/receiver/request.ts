@@ -8,11 +8,12 @@ export type RequestHeaders =
 /** A request as it came. The signature covers the bytes of the body, so nothing may have parsed them. */
 export interface ReceivedRequest {
   headers: RequestHeaders;
-  body?: Uint8Array | ArrayBuffer | string | null;
+  /** Bytes (`Uint8Array`, `ArrayBuffer`) or text. Frameworks call it unknown. With anything else, the answer is 500 and says why. */
+  body?: unknown;
   /** The bytes that Firebase and Google Cloud Functions keep when they parse a body. Used in place of `body`. */
-  rawBody?: Uint8Array | ArrayBuffer | string | null | undefined;
+  rawBody?: unknown;
   /** AWS Lambda sets it when `body` is base64. */
-  isBase64Encoded?: boolean;
+  isBase64Encoded?: boolean | undefined;
 }
 
 /**
@@ -50,7 +51,7 @@ export function findHeader(headers: RequestHeaders, name: string): string | unde
  * @throws {UnreadableRequestError} when the program gave something else.
  */
 export function bytesOf({ body, rawBody, isBase64Encoded }: ReceivedRequest): Uint8Array {
-  const given: unknown = rawBody ?? body;
+  const given = rawBody ?? body;
   if (typeof given === 'string')
     return isBase64Encoded === true
       ? Uint8Array.from(atob(given), (char) => char.charCodeAt(0))

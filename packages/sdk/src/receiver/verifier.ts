@@ -10,10 +10,10 @@ import { VerificationError } from './verification-error.ts';
 export interface InstallationSecrets {
   /** The webhook's secret, `whsec_…`. */
   secret?: string | undefined;
-  /** More secrets, for several webhooks or during a rotation. A notification must match `secret` or one of them. */
-  secrets?: readonly string[];
+  /** More secrets, for several webhooks or during a rotation. A notification must match `secret` or one of them. undefined is left out. */
+  secrets?: readonly (string | undefined)[];
   /** The customer's API secret. With it, the field `hash` of movements is verified too. */
-  apiSecret?: string;
+  apiSecret?: string | undefined;
 }
 
 /** What a receiver knows, to verify notifications. */
@@ -120,7 +120,9 @@ const fingerprint = (webhook: Webhook) => webhook.sign('', new Date(0), '');
 
 function openInstallation(name: string | null, options: InstallationSecrets): Installation {
   const { secret, secrets = [], apiSecret } = options;
-  const given = secrets.map((it, index): [string, string] => [`secrets[${index}]`, it]);
+  const given = secrets.flatMap((it, index): [string, string][] =>
+    it === undefined ? [] : [[`secrets[${index}]`, it]],
+  );
   if (secret !== undefined) given.unshift(['secret', secret]);
   const where = name === null ? '' : ` of the installation "${name}"`;
   if (given.length === 0)

@@ -1,0 +1,11 @@
+import { describeReceiver } from './contract.ts';
+
+describeReceiver({
+  page: 'fastapi.md',
+  encodings: ['json'],
+  async install(project) {
+    await project.run('python3', ['-m', 'venv', 'venv']);
+    await project.run('venv/bin/pip', ['install', '--quiet', 'fastapi', 'uvicorn', 'standardwebhooks']);
+  },
+  start: (project, env) => project.start('venv/bin/python', ['receiver.py'], env),
+});
