@@ -1587,6 +1587,11 @@ export type PathIdGetWebhook = number;
 export type QueryPerPageListReplays = number;
 
 /**
+ * The id of the replay.
+ */
+export type PathIdGetReplay = number;
+
+/**
  * The id of the delivery: <webhook_id>-<transaction_id>.
  */
 export type PathIdGetDelivery = string;
