@@ -235,19 +235,39 @@ async function fillMonth(): Promise<void> {
   customer = String(created.customer.id);
   const id = created.customer.id;
   await ask('listCustomers', { query: { name: 'Kadıköy Kitabevi' } });
-  await ask('getCustomer', { path: { id } });
   await ask('updateCustomer', { path: { id }, body: { metadata: { plan: 'shop' } } });
+  await ask('getCustomer', { path: { id } });
 
   const { account } = await ask('createAccount', {
-    body: { bank: 'Ladin Bank', title: 'Ana Hesap', currency: 'TRY', iban: 'TR320001000000099000000404' },
+    body: {
+      bank: 'Ladin Bank',
+      title: 'Ana Hesap',
+      currency: 'TRY',
+      iban: 'TR320001000000099000000404',
+      number: '9900000040',
+      on_conflict: 'hold',
+      late_after_days: 35,
+      check_balances: true,
+      statement_numbers: 'use',
+      encoding: 'windows-1254',
+    },
   });
   const ofAccount = { path: { id: account.id } };
   const { webhook } = await ask('createWebhook', {
     body: {
       title: 'Muhasebe',
+      description: 'For the bookkeeper',
+      delivery: 'push',
       endpoint: `${receiver.url}/ledgerbell`,
       events: ['NEW_TRANSACTION', 'WITHDRAWN_TRANSACTION'],
       account: account.id,
+      encoding: 'json',
+      body: 'extended',
+      hash_encoding: 'hex',
+      ordered: false,
+      rate_limit: 50,
+      max_in_flight: 8,
+      headers: { 'X-Team': 'bookkeeping' },
     },
   });
   const ofWebhook = { path: { id: webhook.id } };
@@ -362,7 +382,12 @@ async function fillMonth(): Promise<void> {
   await ask('decideConflict', { ...ofConflict, body: { decision: 'ignore' } });
   await ask('createImport', {
     query: { dry_run: 'true' },
-    body: { transactions: [{ ...changed, amount: '40.00', unique_id: 'FT25307002' }] },
+    body: {
+      transactions: [
+        { ...changed, amount: '40.00', unique_id: 'FT25307002' },
+        { ...changed, amount: '12500.00', description: 'FATURA 2025-118/A' },
+      ],
+    },
   });
   await ask('createImport', {
     query: {
@@ -377,7 +402,10 @@ async function fillMonth(): Promise<void> {
   });
   await ask('listWebhooks');
   await ask('getWebhook', ofWebhook);
-  await ask('updateWebhook', { ...ofWebhook, body: { title: 'Muhasebe programı' } });
+  await ask('updateWebhook', {
+    ...ofWebhook,
+    body: { title: 'Muhasebe programı', description: 'For the bookkeeper and her team', max_in_flight: 16 },
+  });
 
   const { source } = await ask('createSource', {
     body: {
@@ -385,12 +413,19 @@ async function fillMonth(): Promise<void> {
       kind: 'folder',
       settings: { path: 'ladin' },
       schedule: { cron: '0 7 * * 1-5', time_zone: 'Europe/Istanbul' },
+      account_id: account.id,
+      format: 'mt940',
+      encoding: 'windows-1254',
+      create_accounts: false,
+      force_account: false,
+      settle_seconds: 5,
+      on_conflict: 'hold',
     },
   });
   const ofSource = { path: { id: source.id } };
   await ask('listSources');
   await ask('getSource', ofSource);
-  await ask('updateSource', { ...ofSource, body: { settle_seconds: 60 } });
+  await ask('updateSource', { ...ofSource, body: { title: 'Ladin Bank, akşam', settle_seconds: 60 } });
   await mkdir(join(sourcesDir, customer, 'ladin'), { recursive: true });
   await writeQuietly(join(sourcesDir, customer, 'ladin', 'november.sta'), statement);
   await ask('updateSource', { ...ofSource, body: { settle_seconds: 0 } });
@@ -480,9 +515,10 @@ async function fillMonth(): Promise<void> {
   await ask('listCustomers', { query: { owner_of: `webhook:${webhook.id}` } });
   await ask('listCustomers');
   await ask('deleteWebhook', ofWebhook);
-  await ask('deleteAccount', ofAccount);
+  // A deleted account takes its sources with it.
   await ask('collectSourceAgain', { ...ofSource, body: { import_id: collected.id } });
   await ask('deleteSource', ofSource);
+  await ask('deleteAccount', ofAccount);
   await ask('deleteCustomer', { path: { id }, query: { confirm: 'Kadıköy Kitabevi' } });
   await ask('getHealth');
   await ask('getReadiness');
@@ -564,7 +600,10 @@ async function replayTemplate(ofTemplate: OfOne): Promise<void> {
   });
   await ask('listWebhookTemplates');
   await ask('listWebhooksOfTemplate', { ...ofTemplate, query: { having: 'pending' } });
-  await ask('replayWebhookTemplate', { ...ofTemplate, body: { since: '2025-11-01 00:00:00+03' } });
+  await ask('replayWebhookTemplate', {
+    ...ofTemplate,
+    body: { since: '2025-11-01 00:00:00+03', status: 'failed' },
+  });
 }
 
 describe('the examples of /openapi.json', () => {
