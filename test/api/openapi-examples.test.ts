@@ -247,7 +247,7 @@ async function fillMonth(): Promise<void> {
       number: '9900000040',
       on_conflict: 'hold',
       late_after_days: 35,
-      check_balances: true,
+      check_balances: false,
       statement_numbers: 'use',
       encoding: 'windows-1254',
     },
