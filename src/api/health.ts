@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { keepAnswer, mysqlWords, PATIENCE, within } from '../database/health.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { VERSION } from '../platform/config.ts';
+import { withExample } from '../platform/validation.ts';
 import { openHandlers } from './routes/route.ts';
 
 /** The routes by which a load balancer learns whether a process answers and is ready. */
@@ -20,12 +21,15 @@ export const getHealthRoute = () =>
     handle: (c) => c.json({ status: 'ok', version: VERSION }),
   });
 
-const Readiness = v.object({
-  status: v.picklist(['ready', 'not ready']),
-  mysql: v.string(),
-  redis: v.string(),
-  migrations: v.string(),
-});
+const Readiness = withExample(
+  v.object({
+    status: v.picklist(['ready', 'not ready']),
+    mysql: v.string(),
+    redis: v.string(),
+    migrations: v.string(),
+  }),
+  { status: 'not ready', mysql: 'does not answer', redis: 'ok', migrations: 'ok' },
+);
 
 /** Milliseconds for which an answer is kept. Anybody may ask, as often as they like. */
 const KEPT_FOR = 1_000;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { Count, IdView, Timestamp, withExample } from '../platform/validation.ts';
 
 /** What the API shows of the books of an account: statements, balances, and whether something is missing. */
 
@@ -24,7 +24,7 @@ export const StatementView = v.object({
   closing_balance_date: v.pipe(Day, v.description('Of the closing balance; null: the file does not say.')),
   currency: v.string(),
   difference: v.pipe(
-    Money,
+    withExample(Money, '40.00'),
     v.description('By how much its entries miss its closing balance; null: not at all.'),
   ),
   entries: Count,
@@ -37,15 +37,21 @@ export const StatementView = v.object({
 const Direction = v.picklist(['Debit', 'Credit']);
 
 export const MissingView = v.object({
-  dc: Direction,
-  amount: v.string(),
-  import_id: v.pipe(IdView, v.description('The import that took the entry for another movement.')),
+  dc: withExample(Direction, 'Debit'),
+  amount: withExample(v.string(), '40.00'),
+  import_id: v.pipe(
+    withExample(IdView, 2),
+    v.description('The import that took the entry for another movement.'),
+  ),
 });
 
 export const SurplusView = v.object({
-  dc: Direction,
-  amount: v.string(),
-  transaction_id: v.pipe(IdView, v.description('A movement that none of the statements has.')),
+  dc: withExample(Direction, 'Credit'),
+  amount: withExample(v.string(), '12600.00'),
+  transaction_id: v.pipe(
+    withExample(IdView, 11),
+    v.description('A movement that none of the statements has.'),
+  ),
 });
 
 const ComparedPeriod = v.object({
@@ -78,7 +84,7 @@ export const CompletenessView = v.object({
   ),
   periods: v.array(PeriodView),
   late_at: v.pipe(
-    v.nullable(Timestamp),
+    withExample(v.nullable(Timestamp), '2026-01-05T00:00:00.000Z'),
     v.description(
       'When the next statement is late, as late_after_days of the account says, or as the statements that have come tell; null: too few have come.',
     ),
@@ -102,11 +108,11 @@ export const BalanceView = v.object({
 
 /** A gap before a statement. */
 export const GapView = v.object({
-  account_id: IdView,
-  from: v.pipe(v.string(), v.description('The first day without a statement.')),
-  to: v.string(),
-  difference: v.pipe(v.string(), v.description('What was booked in the gap.')),
-  currency: v.string(),
+  account_id: withExample(IdView, 1),
+  from: v.pipe(withExample(v.string(), '2025-12-02'), v.description('The first day without a statement.')),
+  to: withExample(v.string(), '2025-12-04'),
+  difference: v.pipe(withExample(v.string(), '40.00'), v.description('What was booked in the gap.')),
+  currency: withExample(v.string(), 'TRY'),
 });
 
 const COMPLETENESS = ['complete', 'incomplete', 'contradictory', 'unknown'] as const;
@@ -122,17 +128,35 @@ export const BooksReportView = v.object({
       currency: v.string(),
       completeness: v.picklist(COMPLETENESS),
       periods: v.pipe(
-        v.array(ComparedPeriod),
+        v.array(
+          withExample(ComparedPeriod, {
+            from: '2025-11-03',
+            to: '2025-11-28',
+            status: 'gap',
+            opening_balance: '25000.00',
+            closing_balance: '37540.00',
+            difference: '40.00',
+          }),
+        ),
         v.description("The gaps and contradictions of the account's statements."),
       ),
       wrong_sums: v.array(
-        v.object({
-          from: v.string(),
-          to: v.string(),
-          statements: v.string(),
-          movements: v.string(),
-          difference: v.string(),
-        }),
+        withExample(
+          v.object({
+            from: v.string(),
+            to: v.string(),
+            statements: v.string(),
+            movements: v.string(),
+            difference: v.string(),
+          }),
+          {
+            from: '2025-11-03',
+            to: '2025-11-28',
+            statements: '12540.00',
+            movements: '12500.00',
+            difference: '40.00',
+          },
+        ),
       ),
       missing: v.array(MissingView),
       surplus: v.array(SurplusView),

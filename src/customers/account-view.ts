@@ -14,6 +14,7 @@ import {
   Timestamp,
   Title,
   wellFormed,
+  withExample,
 } from '../platform/validation.ts';
 import { Id } from '../platform/whole-numbers.ts';
 
@@ -25,6 +26,7 @@ const IBAN_SHAPE = /^ *(?:[A-Za-z] *){2}(?:[0-9] *){2}(?:[A-Za-z0-9] *){11,30}$/
 const Iban = v.pipe(
   v.string('must be a string or null'),
   v.regex(IBAN_SHAPE, 'must be an IBAN, with or without spaces'),
+  documented({ examples: ['TR320001000000099000000404'] }),
   v.transform((text) => text.replaceAll(' ', '').toUpperCase()),
   v.check(isIban, 'must be an IBAN with correct check digits'),
 );
@@ -33,7 +35,7 @@ const AccountNumber = v.pipe(
   v.string('must be a string or null'),
   ...maxCharacters(64),
   v.regex(/\S/, 'must not be blank'),
-  documented({ minLength: 1 }),
+  documented({ minLength: 1, examples: ['9900000040'] }),
   wellFormed,
   v.trim(),
   v.description(
@@ -44,6 +46,7 @@ const AccountNumber = v.pipe(
 /** Decides about a row with the unique id of a stored movement and another direction, amount or date. */
 export const OnConflict = v.pipe(
   v.picklist(['hold', 'store'], 'must be "hold" or "store"'),
+  documented({ examples: ['hold'] }),
   v.description(
     'Decides about a row with the unique_id of a stored movement and another direction, amount or date. hold: it waits until you decide, at POST /v1/conflicts/{id}. store: it is stored as well, and sent.',
   ),
@@ -58,6 +61,7 @@ const LateAfterDays = v.pipe(
       v.maxValue(400, 'must be at most 400'),
     ),
   ),
+  documented({ examples: [35] }),
   v.description(
     'This many days after the last day of a statement, the next one is late: the event statement.late. null: learnt from the statements that have come.',
   ),
@@ -65,6 +69,7 @@ const LateAfterDays = v.pipe(
 
 const CheckBalances = v.pipe(
   v.boolean('must be true or false'),
+  documented({ examples: [true] }),
   v.description(
     'Whether each balance of movements in JSON or NDJSON is compared with the balance before it and the amount. A row that contradicts gives the import a warning.',
   ),
@@ -73,11 +78,13 @@ const CheckBalances = v.pipe(
 /** Of an account or a source. */
 export const Encoding = v.pipe(
   v.nullable(v.picklist(ENCODINGS, `must be null or one of ${ENCODINGS.join(', ')}`)),
+  documented({ examples: ['windows-1254'] }),
   v.description('The encoding of text that is not UTF-8 in statement files. null: the letters decide.'),
 );
 
 const StatementNumbers = v.pipe(
   v.picklist(['use', 'ignore'], 'must be "use" or "ignore"'),
+  documented({ examples: ['use'] }),
   v.description(
     'Whether numbers tell apart statements of a day that return to their opening balance. ignore: the bank counts downloads, so that the same bookings come under other numbers.',
   ),
@@ -87,7 +94,7 @@ const StatementNumbers = v.pipe(
 export const NewAccount = v.pipe(
   v.strictObject({
     bank: v.optional(Title),
-    bank_id: v.optional(Id),
+    bank_id: withExample(v.optional(Id), 1),
     title: Title,
     currency: v.picklist(CURRENCIES, 'must be a currency of ISO 4217, such as "TRY"'),
     iban: v.nullish(Iban, null),
@@ -114,6 +121,7 @@ export const AccountChange = v.pipe(
   v.strictObject({
     bank: v.pipe(
       v.optional(Title),
+      documented({ examples: ['Ladin Bank'] }),
       v.description('The name of its bank. A new name is added to your banks.'),
     ),
     title: v.optional(Title),
@@ -154,14 +162,14 @@ export const AccountView = v.object({
     v.description('The last day of that statement, or the day of that movement.'),
   ),
   difference: v.pipe(
-    v.nullable(v.string()),
+    withExample(v.nullable(v.string()), '-40.00'),
     v.description(
       'balance less the balance after the newest movement. null: they are the same, or one of them is not known.',
     ),
   ),
   currency: v.string(),
   iban: v.nullable(v.string()),
-  number: v.nullable(v.string()),
+  number: withExample(v.nullable(v.string()), '9900000040'),
   status: v.pipe(v.string(), v.description('active; or deleting, until all of its rows are deleted.')),
   on_conflict: OnConflict,
   late_after_days: LateAfterDays,
@@ -172,7 +180,13 @@ export const AccountView = v.object({
   last_update: v.nullable(v.string()),
   error: v.nullable(v.string()),
   deletion: v.pipe(
-    v.optional(v.object({ requested_at: Timestamp, movements: v.nullable(Count), movements_deleted: Count })),
+    v.optional(
+      v.object({
+        requested_at: Timestamp,
+        movements: withExample(v.nullable(Count), 12),
+        movements_deleted: Count,
+      }),
+    ),
     v.description(
       'How far the deletion is, while the status is deleting. movements: how many there were when the work began; null: it has not begun.',
     ),

@@ -7,6 +7,7 @@ import {
   Timestamp,
   Title,
   wellFormed,
+  withExample,
 } from '../platform/validation.ts';
 
 /** What operators say of a customer, and what they are shown. */
@@ -43,8 +44,8 @@ export const Metadata = v.pipe(
 /** The body of PATCH /v1/customers/:id. null removes an external id. Metadata replaces all metadata. */
 export const CustomerChange = v.pipe(
   v.strictObject({
-    name: v.optional(Title),
-    external_id: v.optional(v.nullable(ExternalId)),
+    name: v.optional(withExample(Title, 'Kadıköy Kitabevi')),
+    external_id: v.optional(v.nullable(withExample(ExternalId, 'kitabevi-17'))),
     metadata: v.optional(Metadata),
   }),
   v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { IdView, Timestamp } from '../platform/validation.ts';
+import { IdView, Timestamp, withExample } from '../platform/validation.ts';
 import { OPERATOR_ROLES, type OperatorRole } from './caller.ts';
 
 export const OperatorTokenView = v.object({
@@ -7,7 +7,10 @@ export const OperatorTokenView = v.object({
   prefix: v.pipe(v.string(), v.description('The first characters of the token.')),
   title: v.string(),
   role: v.picklist(OPERATOR_ROLES),
-  expires_at: v.pipe(v.nullable(Timestamp), v.description('null: never.')),
+  expires_at: v.pipe(
+    withExample(v.nullable(Timestamp), '2026-11-30T00:00:00.000Z'),
+    v.description('null: never.'),
+  ),
   created_at: Timestamp,
   last_used_at: v.pipe(
     v.nullable(Timestamp),

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { notFound, Problem } from '../platform/problem.ts';
 import { createOperatorToken, digestOf, OPERATOR_TOKEN_PREFIX } from '../platform/tokens.ts';
-import { Title } from '../platform/validation.ts';
+import { documented, Title } from '../platform/validation.ts';
 import { byOperator, recordChange } from './audit.ts';
 import { OPERATOR_ROLES, type Operator, type OperatorRole } from './caller.ts';
 import type { StoredToken } from './operator-token-view.ts';
@@ -30,6 +30,7 @@ export const NewOperatorToken = v.strictObject({
     v.nullable(
       v.pipe(
         v.string(EXPIRES_RULE),
+        documented({ examples: ['2026-11-30T00:00:00Z'] }),
         v.isoTimestamp(EXPIRES_RULE),
         v.check((text) => new Date(text).getTime() > Date.now(), EXPIRES_RULE),
         v.check((text) => new Date(text).getUTCFullYear() < 10_000, EXPIRES_RULE),

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Sql } from '../database/transaction.ts';
-import { Count, Timestamp } from '../platform/validation.ts';
+import { Count, Timestamp, withExample } from '../platform/validation.ts';
 import { formatBatchId } from './delivery-id.ts';
 
 /** Reads the attempts of deliveries. `deliveries` holds the last attempt. `attempts` holds the earlier ones, and the last one if it failed. */
@@ -78,10 +78,10 @@ export const AttemptView = v.object({
       'How often the attempt sent its POST. 2: once more on a new connection, because the first was closed just as it was used, or because its answer could not be read. 0: there was no connection.',
     ),
   ),
-  error: v.nullable(v.string()),
+  error: withExample(v.nullable(v.string()), 'The endpoint answered 503.'),
   response: v.nullable(v.string()),
   batch: v.pipe(
-    v.nullable(v.string()),
+    withExample(v.nullable(v.string()), 'msg_1-4-1764525600000'),
     v.description(
       'The webhook-id of the batch that the event was sent in. response is then the answer to the batch. null: the event was sent alone.',
     ),

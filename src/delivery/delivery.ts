@@ -3,7 +3,7 @@ import { type Caller, isOperator, maySee } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
 import { notFound } from '../platform/problem.ts';
-import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { Count, IdView, Timestamp, withExample } from '../platform/validation.ts';
 import { concerns, matchesFilter } from '../webhook-record/filter.ts';
 import { type DeliveryKey, formatDeliveryId } from './delivery-id.ts';
 import { readFiltersAt } from './filters.ts';
@@ -49,7 +49,7 @@ export const DeliveryView = v.object({
     ),
   ),
   event_id: v.pipe(
-    v.nullable(IdView),
+    withExample(v.nullable(IdView), 7),
     v.description(
       'The id of the event, also of the withdrawal of the movement. null: the delivery of a new movement.',
     ),
@@ -59,10 +59,10 @@ export const DeliveryView = v.object({
     v.description('cancelled: the webhook was deleted before the movement was delivered.'),
   ),
   attempts: Count,
-  due_at: v.nullable(Timestamp),
+  due_at: withExample(v.nullable(Timestamp), '2025-11-30T18:33:00.000Z'),
   created_at: Timestamp,
   finished_at: v.nullable(Timestamp),
-  last_error: v.nullable(v.string()),
+  last_error: withExample(v.nullable(v.string()), 'The endpoint answered 503.'),
 });
 
 /** Stands in for `transactions t`: operational events with the columns of a movement that a delivery needs. */

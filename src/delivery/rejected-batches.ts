@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Sql } from '../database/transaction.ts';
-import { Count, Timestamp } from '../platform/validation.ts';
+import { Count, Timestamp, withExample } from '../platform/validation.ts';
 import { type DeliveryKey, formatBatchId } from './delivery-id.ts';
 
 /** Reads the batches with a delivery that the receiver has rejected as a whole. */
@@ -27,14 +27,24 @@ export const readRejectedBatches = (
 ): Promise<RejectedBatchRow[]> =>
   sql.query<RejectedBatchRow[]>(READ_REJECTED_BATCHES, [webhookId, subjectId, subjectId]);
 
-export const RejectedBatchView = v.object({
-  batch: v.pipe(v.string(), v.description('The webhook-id of the batch.')),
-  events: v.pipe(Count, v.description('How many events the batch had.')),
-  status_code: Count,
-  started_at: Timestamp,
-  duration_ms: Count,
-  response: v.nullable(v.string()),
-});
+export const RejectedBatchView = withExample(
+  v.object({
+    batch: v.pipe(v.string(), v.description('The webhook-id of the batch.')),
+    events: v.pipe(Count, v.description('How many events the batch had.')),
+    status_code: Count,
+    started_at: Timestamp,
+    duration_ms: Count,
+    response: v.nullable(v.string()),
+  }),
+  {
+    batch: 'msg_1-4-1764525600000',
+    events: 9,
+    status_code: 413,
+    started_at: '2025-11-30T18:00:00.000Z',
+    duration_ms: 42,
+    response: 'Too large.',
+  },
+);
 
 export const viewRejectedBatch = ({ webhook_id, first_id, started_at, ...row }: RejectedBatchRow) => ({
   batch: formatBatchId({ webhookId: webhook_id, first: first_id, startedAt: started_at.getTime() }),

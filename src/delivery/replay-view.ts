@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Caller } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
-import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { Count, IdView, Timestamp, withExample } from '../platform/validation.ts';
 import { REPLAYABLE, type Replayable } from './delivery.ts';
 import type { Replay } from './replays.ts';
 
@@ -141,7 +141,7 @@ export const ReplayProgressView = v.object({
     ),
   ),
   per_second: v.pipe(
-    v.nullable(v.pipe(v.number(), v.minValue(0))),
+    withExample(v.nullable(v.pipe(v.number(), v.minValue(0))), 12.5),
     v.description('How many were sent per second since it began. null: it is not running.'),
   ),
   created_at: Timestamp,

@@ -5,7 +5,7 @@ import type { Sql } from '../database/transaction.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { notFound } from '../platform/problem.ts';
-import { Count } from '../platform/validation.ts';
+import { Count, withExample } from '../platform/validation.ts';
 import type { WebhookSettings } from '../webhook-record/record.ts';
 import { type DeliveryKey, formatBatchId, formatDeliveryId } from './delivery-id.ts';
 import { extend, MOVEMENT_COLUMNS } from './engine/logged-movement.ts';
@@ -122,7 +122,10 @@ export const TestView = v.object({
     ),
   ),
   error: v.pipe(
-    v.nullable(v.picklist(['address not allowed', 'no answer', 'incomplete answer'])),
+    withExample(
+      v.nullable(v.picklist(['address not allowed', 'no answer', 'incomplete answer'])),
+      'no answer',
+    ),
     v.description(
       'null: the answer is complete. "no answer": no connection, no TLS session, or no status within 15 seconds.',
     ),

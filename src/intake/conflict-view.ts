@@ -2,20 +2,35 @@ import * as v from 'valibot';
 import { showAmount } from '../../packages/statements/src/amounts.ts';
 import type { StoredMovement } from '../ledger/known-movements.ts';
 import type { Movement } from '../ledger/movement.ts';
-import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { Count, IdView, Timestamp, withExample } from '../platform/validation.ts';
 
 /** Shows the content of a row beside the content of the stored movement that the row was taken for. */
 
+/** The example of a movement, in the month of the other examples. */
+const STORED = {
+  id: 1,
+  name: 'DENIZ YAZILIM A.S.',
+  dc: 'Credit' as const,
+  code: 'FAT',
+  amount: '12500.00',
+  balance: '37500.00',
+  description: 'FATURA 2025-118',
+  date_issue: '2025-11-03',
+  opponent_id: '98765432109',
+  opponent_iban: 'TR470011100000099000005511',
+  unique_id: 'FT25307001',
+};
+
 export const ContentView = {
-  name: v.nullable(v.string()),
+  name: withExample(v.nullable(v.string()), STORED.name),
   dc: v.picklist(['Debit', 'Credit']),
-  code: v.string(),
+  code: withExample(v.string(), STORED.code),
   amount: v.string(),
-  balance: v.string(),
-  description: v.string(),
+  balance: withExample(v.string(), STORED.balance),
+  description: withExample(v.string(), STORED.description),
   date_issue: v.string(),
-  opponent_id: v.string(),
-  opponent_iban: v.string(),
+  opponent_id: withExample(v.string(), STORED.opponent_id),
+  opponent_iban: withExample(v.string(), STORED.opponent_iban),
   unique_id: v.string(),
 };
 
@@ -54,7 +69,7 @@ export const ConflictView = v.object({
     v.description('The row that came later, under the same unique_id.'),
   ),
   transaction_id: v.pipe(
-    v.nullable(IdView),
+    withExample(v.nullable(IdView), 11),
     v.description('The movement that was stored from the received row; null: the row was not stored.'),
   ),
   import_id: IdView,

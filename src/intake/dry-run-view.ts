@@ -6,7 +6,7 @@ import type { NewAccount } from '../customers/accounts.ts';
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { RemovedTime } from '../ledger/movement.ts';
 import { LISTED_REASONS, type OnConflict } from '../ledger/row-fate.ts';
-import { Count, IdView } from '../platform/validation.ts';
+import { Count, IdView, withExample } from '../platform/validation.ts';
 import { ContentView, StoredView, viewContent, viewStoredMovement } from './conflict-view.ts';
 import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run/dry-run.ts';
 import type { KnownAccount } from './importer/find-account.ts';
@@ -28,7 +28,10 @@ const first = <Input>(what: string) =>
 export const DryRunView = v.object({
   dry_run: v.object({
     status: v.pipe(v.picklist(['done', 'failed']), v.description('How an import of this file would end.')),
-    error: v.pipe(v.nullable(v.string()), v.description('Why the rest of the file cannot be read.')),
+    error: v.pipe(
+      withExample(v.nullable(v.string()), 'Line 14 is cut off.'),
+      v.description('Why the rest of the file cannot be read.'),
+    ),
     format: v.string(),
     received: v.pipe(Count, v.description('All rows.')),
     inserted: v.pipe(Count, v.description('Rows that would be stored.')),
@@ -60,7 +63,7 @@ export const DryRunView = v.object({
         line: Count,
         known: v.pipe(v.boolean(), v.description('true: stored already, or earlier in the file.')),
         reason: v.pipe(
-          v.nullable(v.picklist(LISTED_REASONS)),
+          withExample(v.nullable(v.picklist(LISTED_REASONS)), 'changed'),
           v.description(
             'Why it counts as known. assumed_new: it would be stored, and may be known. null: it is new.',
           ),
@@ -79,39 +82,69 @@ export const DryRunView = v.object({
     first('rows that are not rejected'),
   ),
   errors: v.pipe(
-    v.array(v.object({ line: Count, path: v.string(), message: v.string() })),
+    v.array(
+      withExample(v.object({ line: Count, path: v.string(), message: v.string() }), {
+        line: 2,
+        path: 'date_issue',
+        message: 'must be a date that exists, written YYYY-MM-DD, from the year 1000',
+      }),
+    ),
     first('reasons why rows are rejected'),
   ),
-  warnings: v.pipe(v.array(v.object({ line: Count, message: v.string() })), first('warnings')),
+  warnings: v.pipe(
+    v.array(
+      withExample(v.object({ line: Count, message: v.string() }), {
+        line: 8,
+        message: 'The entries miss the closing balance by 40.00.',
+      }),
+    ),
+    first('warnings'),
+  ),
   statements: v.pipe(
     v.array(
-      v.object({
-        line: Count,
-        file: v.pipe(v.nullable(v.string()), v.description('The name of the file within a zip.')),
-        format: v.string(),
-        account_id: v.pipe(
-          v.nullable(IdView),
-          v.description(
-            'null: an import would create the account, or there is no account and problem says why.',
+      withExample(
+        v.object({
+          line: Count,
+          file: v.pipe(v.nullable(v.string()), v.description('The name of the file within a zip.')),
+          format: v.string(),
+          account_id: v.pipe(
+            v.nullable(IdView),
+            v.description(
+              'null: an import would create the account, or there is no account and problem says why.',
+            ),
           ),
-        ),
-        account: v.pipe(v.nullable(v.string()), v.description('The account as the statement names it.')),
-        problem: v.pipe(
-          v.nullable(v.string()),
-          v.description('Why there is no account for it. Its rows are rejected.'),
-        ),
-        currency: v.nullable(v.string()),
-        opening: Sum,
-        credits: Sum,
-        debits: Sum,
-        closing: Sum,
-        difference: v.pipe(
-          Sum,
-          v.description(
-            'closing minus the balance that opening, credits and debits give. null: a balance is missing.',
+          account: v.pipe(v.nullable(v.string()), v.description('The account as the statement names it.')),
+          problem: v.pipe(
+            v.nullable(v.string()),
+            v.description('Why there is no account for it. Its rows are rejected.'),
           ),
-        ),
-      }),
+          currency: v.nullable(v.string()),
+          opening: Sum,
+          credits: Sum,
+          debits: Sum,
+          closing: Sum,
+          difference: v.pipe(
+            Sum,
+            v.description(
+              'closing minus the balance that opening, credits and debits give. null: a balance is missing.',
+            ),
+          ),
+        }),
+        {
+          line: 1,
+          file: 'november.sta',
+          format: 'mt940',
+          account_id: 1,
+          account: 'TR320001000000099000000404',
+          problem: 'No account has this IBAN.',
+          currency: 'TRY',
+          opening: '25000.00',
+          credits: '12500.00',
+          debits: '0.00',
+          closing: '37540.00',
+          difference: '40.00',
+        },
+      ),
     ),
     first('statements'),
   ),
@@ -123,7 +156,7 @@ export const DryRunView = v.object({
         title: v.string(),
         currency: v.string(),
         iban: v.nullable(v.string()),
-        number: v.nullable(v.string()),
+        number: withExample(v.nullable(v.string()), '9900000040'),
       }),
     ),
     v.description('The accounts of the listed rows and statements.'),

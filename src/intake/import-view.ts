@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Sql } from '../database/transaction.ts';
 import type { DuplicateReason } from '../ledger/row-fate.ts';
-import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { Count, IdView, Timestamp, withExample } from '../platform/validation.ts';
 import type { ImportRow } from './imports.ts';
 
 export interface ImportIssue {
@@ -34,7 +34,10 @@ export async function readIssues(
 }
 
 /** A warning rejects no row, but somebody should look at it. */
-export const WarningView = v.object({ line: Count, message: v.string() });
+export const WarningView = withExample(v.object({ line: Count, message: v.string() }), {
+  line: 8,
+  message: 'The entries miss the closing balance by 40.00.',
+});
 
 export type ImportWarning = v.InferOutput<typeof WarningView>;
 
@@ -80,19 +83,29 @@ export async function findImportErrors(sql: Sql, importId: string): Promise<Impo
 }
 
 /** The result of a file of a zip. */
-export const ImportFileView = v.object({
-  name: v.string(),
-  outcome: v.pipe(
-    v.picklist(['read', 'skipped', 'failed']),
-    v.description(
-      'skipped: the file holds no statements, which is a warning. failed: the file cannot be read, or not to its end, which is an error.',
+export const ImportFileView = withExample(
+  v.object({
+    name: v.string(),
+    outcome: v.pipe(
+      v.picklist(['read', 'skipped', 'failed']),
+      v.description(
+        'skipped: the file holds no statements, which is a warning. failed: the file cannot be read, or not to its end, which is an error.',
+      ),
     ),
-  ),
-  format: v.pipe(v.nullable(v.string()), v.description('null: the format is not known.')),
-  statements: Count,
-  entries: v.pipe(Count, v.description('Booked and pending.')),
-  message: v.pipe(v.nullable(v.string()), v.description('Why the file was skipped or has failed.')),
-});
+    format: v.pipe(v.nullable(v.string()), v.description('null: the format is not known.')),
+    statements: Count,
+    entries: v.pipe(Count, v.description('Booked and pending.')),
+    message: v.pipe(v.nullable(v.string()), v.description('Why the file was skipped or has failed.')),
+  }),
+  {
+    name: 'november.sta',
+    outcome: 'read',
+    format: 'mt940',
+    statements: 1,
+    entries: 9,
+    message: 'The file holds no statements.',
+  },
+);
 
 export type ImportFile = v.InferOutput<typeof ImportFileView>;
 
@@ -127,7 +140,7 @@ export async function findImportDuplicates(sql: Sql, importId: string): Promise<
 export const ImportView = v.object({
   id: IdView,
   source_id: v.pipe(
-    v.nullable(IdView),
+    withExample(v.nullable(IdView), 1),
     v.description('The source that has collected it; null: it was sent with an API key.'),
   ),
   status: v.picklist(['queued', 'running', 'done', 'failed']),
@@ -177,7 +190,7 @@ export const ImportView = v.object({
     ),
   ),
   contradicts: v.pipe(
-    v.array(IdView),
+    withExample(v.array(IdView), [1]),
     v.description(
       'The stored statements that statements of the file contradict: the same number or days, the same opening balance, and other entries. A warning says of each by how much.',
     ),
@@ -185,7 +198,7 @@ export const ImportView = v.object({
   received_at: Timestamp,
   started_at: v.nullable(Timestamp),
   finished_at: v.nullable(Timestamp),
-  error: v.nullable(v.string()),
+  error: withExample(v.nullable(v.string()), 'Line 14 is cut off.'),
 });
 
 /** The columns that the API shows. */

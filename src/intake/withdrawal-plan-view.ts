@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { TransactionView } from '../movements/body.ts';
-import { Count, IdView } from '../platform/validation.ts';
+import { Count, IdView, withExample } from '../platform/validation.ts';
 
 /** The dry run of a withdrawal, as the API shows it. */
 
@@ -22,7 +22,7 @@ export const WithdrawalPlanView = v.object({
     ),
     statements: v.pipe(Count, v.description('The statements that would not count any more.')),
     unlisted_import_id: v.pipe(
-      v.nullable(IdView),
+      withExample(v.nullable(IdView), 9),
       v.description(
         'A later import with more duplicates than are listed. It may have confirmed any of the movements, so all are kept.',
       ),

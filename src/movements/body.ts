@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BankView } from '../customers/account-view.ts';
-import { Amount, IdView } from '../platform/validation.ts';
+import { Amount, IdView, withExample } from '../platform/validation.ts';
 import { Currency, ExtendedView } from './extended.ts';
 import type { ListedAccount, ListedTransaction } from './transactions.ts';
 
@@ -66,7 +66,7 @@ const quote = (text: string | null): string => {
 export const TransactionView = v.object({
   id: IdView,
   account_id: IdView,
-  name: v.nullable(v.string()),
+  name: withExample(v.nullable(v.string()), 'DENIZ YAZILIM A.S.'),
   dc: v.picklist(['Debit', 'Credit']),
   code: v.string(),
   amount: Amount,
@@ -74,8 +74,8 @@ export const TransactionView = v.object({
   description: v.string(),
   date_issue: v.pipe(v.string(), v.isoDate()),
   date_readed: v.string(),
-  opponent_id: v.string(),
-  opponent_iban: v.string(),
+  opponent_id: withExample(v.string(), '98765432109'),
+  opponent_iban: withExample(v.string(), 'TR470011100000099000005511'),
   unique_id: v.string(),
   account: v.object({
     id: IdView,
@@ -84,9 +84,12 @@ export const TransactionView = v.object({
     bank_id: IdView,
     bank: BankView,
   }),
-  withdrawn_at: v.pipe(v.optional(v.string()), v.description('Only of a withdrawn movement.')),
+  withdrawn_at: v.pipe(
+    withExample(v.optional(v.string()), '2025-11-30 19:07:12+03'),
+    v.description('Only of a withdrawn movement.'),
+  ),
   withdrawn_reason: v.pipe(
-    v.optional(v.string()),
+    withExample(v.optional(v.string()), 'The bank sent the file of another account.'),
     v.description('Why it was withdrawn. Only of a withdrawn movement.'),
   ),
   extended: v.pipe(v.optional(ExtendedView), v.description('Only with fields=extended.')),

@@ -1,24 +1,28 @@
 import * as v from 'valibot';
 import { showAmount } from '../../packages/statements/src/amounts.ts';
 import type { Sql } from '../database/transaction.ts';
-import { Amount, IdView } from '../platform/validation.ts';
+import { Amount, documented, IdView, withExample } from '../platform/validation.ts';
 
 /** Details of movements that only answers and notifications with `extended` have. */
 
-const said = <T extends v.GenericSchema>(schema: T, description: string) =>
-  v.pipe(v.nullable(schema), v.description(`${description} null: the bank does not say.`));
+const said = <T extends v.GenericSchema>(schema: T, description: string, example: v.InferOutput<T>) =>
+  v.pipe(
+    v.nullable(schema),
+    documented<v.InferOutput<T> | null>({ examples: [example] }),
+    v.description(`${description} null: the bank does not say.`),
+  );
 
 export const Currency = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/));
 
 /** A payment of a batch. */
 const DetailView = v.object({
-  dc: v.picklist(['Debit', 'Credit']),
-  amount: Amount,
-  name: said(v.string(), 'The counterparty.'),
-  description: said(v.string(), 'What the payment is for.'),
-  opponent_iban: said(v.string(), 'The account of the counterparty.'),
-  end_to_end_id: said(v.string(), "The payer's reference for the payment."),
-  creditor_reference: said(v.string(), 'With correct check digits.'),
+  dc: withExample(v.picklist(['Debit', 'Credit']), 'Credit'),
+  amount: withExample(Amount, '12500.00'),
+  name: said(v.string(), 'The counterparty.', 'DENIZ YAZILIM A.S.'),
+  description: said(v.string(), 'What the payment is for.', 'FATURA 2025-118'),
+  opponent_iban: said(v.string(), 'The account of the counterparty.', 'TR470011100000099000005511'),
+  end_to_end_id: said(v.string(), "The payer's reference for the payment.", 'FATURA-2025-118'),
+  creditor_reference: said(v.string(), 'With correct check digits.', 'RF18539007547034'),
 });
 
 type Detail = v.InferOutput<typeof DetailView>;
@@ -26,26 +30,32 @@ type Detail = v.InferOutput<typeof DetailView>;
 /** The object `extended` of a movement. */
 export const ExtendedView = v.object({
   currency: v.pipe(
-    Currency,
+    withExample(Currency, 'TRY'),
     v.description('ISO 4217. The currency of the account, if the bank does not say.'),
   ),
-  value_date: said(v.pipe(v.string(), v.isoDate()), 'From when the money counts for interest.'),
-  end_to_end_id: said(v.string(), "The payer's reference for the payment."),
+  value_date: said(v.pipe(v.string(), v.isoDate()), 'From when the money counts for interest.', '2025-11-04'),
+  end_to_end_id: said(v.string(), "The payer's reference for the payment.", 'FATURA-2025-118'),
   creditor_reference: said(
     v.string(),
     'With correct check digits: ISO 11649 (RF…), 27 digits of a QR-bill, or Belgian +++123/4567/89002+++.',
+    'RF18539007547034',
   ),
-  mandate_reference: said(v.string(), 'Of a direct debit.'),
-  bank_transaction_code: said(v.string(), 'The kind of transaction, such as PMNT-RCDT-ESCT.'),
-  statement_id: said(IdView, 'The statement that has brought the movement.'),
-  line: said(IdView, 'Its line in the file of the statement.'),
+  mandate_reference: said(v.string(), 'Of a direct debit.', 'MANDAT-404-7'),
+  bank_transaction_code: said(
+    v.string(),
+    'The kind of transaction, such as PMNT-RCDT-ESCT.',
+    'PMNT-RCDT-ESCT',
+  ),
+  statement_id: said(IdView, 'The statement that has brought the movement.', 1),
+  line: said(IdView, 'Its line in the file of the statement.', 8),
   reverses: said(
     IdView,
     'The movement that this one takes back, if exactly one matches and it is still stored.',
+    5,
   ),
-  original_amount: said(Amount, 'The amount in the currency in which the payment was made.'),
-  original_currency: said(Currency, 'ISO 4217.'),
-  exchange_rate: said(v.string(), 'As the bank has it, with a decimal point.'),
+  original_amount: said(Amount, 'The amount in the currency in which the payment was made.', '300.00'),
+  original_currency: said(Currency, 'ISO 4217.', 'USD'),
+  exchange_rate: said(v.string(), 'As the bank has it, with a decimal point.', '41.667'),
   details: v.pipe(
     v.optional(v.array(DetailView)),
     v.description(
@@ -54,6 +64,7 @@ export const ExtendedView = v.object({
   ),
   details_more: v.pipe(
     v.optional(v.boolean()),
+    documented({ examples: [true] }),
     v.description('The batch has more details than are shown here. Otherwise there is no such member.'),
   ),
 });

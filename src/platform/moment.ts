@@ -39,7 +39,7 @@ export function parseMoment(text: string, zone: ZoneOffset): string | null {
 export const Moment = (zone: ZoneOffset) =>
   v.pipe(
     v.string(MOMENT_RULE),
-    documented({ pattern: MOMENT, examples: ['2026-01-31 12:00:00+03'] }),
+    documented({ pattern: MOMENT, examples: ['2025-11-30 12:00:00+03'] }),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const moment = parseMoment(dataset.value, zone);
       if (moment !== null) return moment;

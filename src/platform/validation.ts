@@ -28,6 +28,10 @@ export const MAX_ISSUES = 100;
 export const documented = <Input>(jsonSchema: Record<string, unknown>) =>
   v.metadata<Input, Record<string, unknown>>(jsonSchema);
 
+/** Adds an example to a schema's entry in /openapi.json. It is for values that no example of a request or an answer shows. */
+export const withExample = <S extends v.GenericSchema>(schema: S, example: v.InferInput<S>) =>
+  v.pipe(schema, documented<v.InferOutput<S>>({ examples: [example] }));
+
 /** Whether a text has more code points than `most`. It stops counting there, because a hostile text can be long. */
 function isLonger(text: string, most: number): boolean {
   if (text.length <= most) return false;

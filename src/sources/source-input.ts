@@ -7,7 +7,7 @@ import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { invalid } from '../platform/problem.ts';
-import { check, documented, Title } from '../platform/validation.ts';
+import { check, documented, Title, withExample } from '../platform/validation.ts';
 import { Id, JsonInteger } from '../platform/whole-numbers.ts';
 import { KINDS, kindOf, type SourcePlace } from './connectors/kinds.ts';
 import { customerFolder } from './connectors/settings.ts';
@@ -95,14 +95,17 @@ const Settings = v.pipe(
   v.description('Where the files are. The kind decides which members there are.'),
   documented({
     ...documentedKinds(KIND_NAMES.map((name) => KINDS[name].Settings)),
-    examples: [{ path: 'inbox' }],
+    examples: [{ path: 'ladin' }],
   }),
 );
 
 const Credentials = v.pipe(
   v.custom<object | null>((value) => value === null || isObject(value), 'must be an object or null'),
   v.description('Stored encrypted and never shown again. The kind decides which members there are.'),
-  documented(documentedKinds(KIND_NAMES.map((name) => KINDS[name].Credentials))),
+  documented({
+    ...documentedKinds(KIND_NAMES.map((name) => KINDS[name].Credentials)),
+    examples: [{ password: 'correct horse battery staple' }],
+  }),
 );
 
 function isObject(value: unknown): boolean {
@@ -119,30 +122,31 @@ const fields = {
   settings: Settings,
   credentials: Credentials,
   schedule: Schedule,
-  account_id: v.nullable(Id),
-  format: v.picklist(FORMATS, `must be one of ${FORMATS.join(', ')}`),
+  account_id: withExample(v.nullable(Id), 1),
+  format: withExample(v.picklist(FORMATS, `must be one of ${FORMATS.join(', ')}`), 'mt940'),
   profile: v.nullable(
     v.pipe(
       v.string('must be a string or null'),
       v.regex(/^[a-z0-9-]{1,40}$/, 'must be the name of a profile, such as "garanti-bbva"'),
+      documented({ examples: ['garanti-bbva'] }),
     ),
   ),
   encoding: Encoding,
-  create_accounts: v.boolean('must be true or false'),
+  create_accounts: withExample(v.boolean('must be true or false'), true),
   force_account: v.pipe(
-    v.boolean('must be true or false'),
+    withExample(v.boolean('must be true or false'), false),
     v.description(
       'Whether statements that name another account than `account_id` are stored for it all the same.',
     ),
   ),
   settle_seconds: v.pipe(
-    JsonInteger(0, 3_600, SETTLE_RULE),
+    withExample(JsonInteger(0, 3_600, SETTLE_RULE), 60),
     v.description(
       `A file that was changed within this time is left to a later run. Only for the kinds folder and sftp. Default: ${SETTLE_SECONDS}.`,
     ),
   ),
   on_conflict: v.pipe(
-    v.nullable(v.picklist(['hold', 'store'], 'must be "hold", "store" or null')),
+    withExample(v.nullable(v.picklist(['hold', 'store'], 'must be "hold", "store" or null')), 'hold'),
     v.description(
       'Decides about a row with the unique_id of a stored movement and another direction, amount or date. null: the setting of its account.',
     ),
@@ -167,10 +171,36 @@ export const NewSource = v.pipe(
   documented({
     examples: [
       {
-        title: 'Garanti',
+        title: 'Ladin Bank, gün sonu',
         kind: 'folder',
-        settings: { path: 'inbox' },
+        settings: { path: 'ladin' },
         schedule: { cron: '0 7 * * 1-5', time_zone: 'Europe/Istanbul' },
+      },
+      {
+        title: 'Ladin Bank, SFTP',
+        kind: 'sftp',
+        settings: {
+          host: 'sftp.ladin.example',
+          user: 'kitabevi',
+          host_key: 'SHA256:mVPwvezndPv/ARoIadVY98vAC0g+P/5633yTC4d/wXE',
+          path: 'statements',
+        },
+        credentials: { password: 'correct horse battery staple' },
+        schedule: { every: '15m' },
+      },
+      {
+        title: 'Ladin Bank, HTTP',
+        kind: 'http',
+        settings: { url: 'https://api.ladin.example/statements.sta' },
+        credentials: { bearer: 'ladin-token-404' },
+        schedule: { every: '15m' },
+      },
+      {
+        title: 'Ladin Bank, S3',
+        kind: 's3',
+        settings: { region: 'eu-central-1', bucket: 'bank-statements', prefix: 'ladin/' },
+        credentials: { access_key_id: 'KITABEVI404', secret_access_key: 'ladin-secret-404' },
+        schedule: { every: '1h' },
       },
     ],
   }),
@@ -180,7 +210,9 @@ export const NewSource = v.pipe(
 export const SourceChange = v.pipe(
   v.strictObject({
     ...v.partial(v.object(fields)).entries,
-    status: v.optional(v.picklist(['active', 'paused'], 'must be "active" or "paused"')),
+    status: v.optional(
+      withExample(v.picklist(['active', 'paused'], 'must be "active" or "paused"'), 'paused'),
+    ),
   }),
   v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
   documented({ minProperties: 1 }),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
-import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { Count, IdView, Timestamp, withExample } from '../platform/validation.ts';
 import { findRunImports, MAX_RUN_IMPORTS, type RunRow, type SourceRow } from './find-source.ts';
 
 /** Sources and their runs as the API shows them. */
@@ -18,20 +18,23 @@ export const SourceView = v.object({
   kind: v.picklist(KIND_NAMES),
   settings: v.pipe(v.looseObject({}), v.description('Where the files are.')),
   credentials: v.pipe(
-    v.array(v.string()),
+    withExample(v.array(v.string()), ['password']),
     v.description('The names of the credentials. Their values are not shown.'),
   ),
   schedule: v.pipe(
-    v.union([v.object({ every: v.string() }), v.object({ cron: v.string(), time_zone: v.string() })]),
+    v.union([
+      v.object({ every: withExample(v.string(), '15m') }),
+      v.object({ cron: v.string(), time_zone: v.string() }),
+    ]),
     v.description('When the source is due: at equal intervals, or by cron in a time zone.'),
   ),
   account_id: v.pipe(
-    v.nullable(IdView),
+    withExample(v.nullable(IdView), 1),
     v.description('The account that all files are about; null: the statements say which.'),
   ),
   format: v.string(),
-  profile: v.nullable(v.string()),
-  encoding: v.nullable(v.string()),
+  profile: withExample(v.nullable(v.string()), 'garanti-bbva'),
+  encoding: withExample(v.nullable(v.string()), 'windows-1254'),
   create_accounts: v.boolean(),
   force_account: v.boolean(),
   settle_seconds: v.pipe(
@@ -40,7 +43,7 @@ export const SourceView = v.object({
       'A file that was changed within this time is left to a later run; null: the kind offers only complete files.',
     ),
   ),
-  on_conflict: v.nullable(v.picklist(['hold', 'store'])),
+  on_conflict: withExample(v.nullable(v.picklist(['hold', 'store'])), 'hold'),
   status: v.picklist(['active', 'paused']),
   is_running: v.pipe(v.boolean(), v.description('Whether a run is in progress.')),
   last_run_at: v.pipe(v.nullable(Timestamp), v.description('When the last run began.')),
@@ -52,7 +55,7 @@ export const SourceView = v.object({
   ),
   consecutive_failures: v.pipe(Count, v.description('Failed runs since the last one that was done.')),
   error: v.pipe(
-    v.nullable(v.string()),
+    withExample(v.nullable(v.string()), 'The server refused the password.'),
     v.description('What was wrong with the last run, or with the last files; null: nothing.'),
   ),
   created_at: Timestamp,
@@ -99,7 +102,7 @@ export const RunView = v.object({
     v.description(`The imports of these files, at most ${MAX_RUN_IMPORTS} of each run.`),
   ),
   error: v.pipe(
-    v.nullable(v.string()),
+    withExample(v.nullable(v.string()), 'The server refused the password.'),
     v.description('Why the run failed, or what is wrong with a file; null: nothing.'),
   ),
 });

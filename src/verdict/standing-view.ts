@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Runtime } from '../database/runtime.ts';
-import { Count, Timestamp } from '../platform/validation.ts';
+import { Count, Timestamp, withExample } from '../platform/validation.ts';
 import { LIMITS } from '../webhook-record/waiting.ts';
 import { viewWebhooks, WebhookView } from '../webhooks/webhook-view.ts';
 import { kindOf, readWebhookTroubles, type WebhookTrouble } from './webhooks.ts';
@@ -9,35 +9,47 @@ import { kindOf, readWebhookTroubles, type WebhookTrouble } from './webhooks.ts'
 
 const KINDS = ['failing', 'flapping', 'behind', 'unread', 'disabled', 'quarantined'] as const;
 
-const StandingView = v.object({
-  kind: v.pipe(
-    v.picklist(KINDS),
-    v.description(
-      'failing: its last attempts failed. flapping: it has failed and recovered several times within an hour. behind: its endpoint answers, but a movement has been waiting for more than 5 minutes. unread: an event has been waiting in its feed for more than a day, and its reader has acknowledged nothing since. quarantined: the service has paused it, because its delivery runs kept crashing.',
+const StandingView = withExample(
+  v.object({
+    kind: v.pipe(
+      v.picklist(KINDS),
+      v.description(
+        'failing: its last attempts failed. flapping: it has failed and recovered several times within an hour. behind: its endpoint answers, but a movement has been waiting for more than 5 minutes. unread: an event has been waiting in its feed for more than a day, and its reader has acknowledged nothing since. quarantined: the service has paused it, because its delivery runs kept crashing.',
+      ),
     ),
-  ),
-  since: v.nullable(Timestamp),
-  message: v.pipe(v.string(), v.description('The same in a sentence.')),
-  next_attempt_at: v.pipe(
-    v.nullable(Timestamp),
-    v.description('failing, flapping: when something is sent again. null: nothing is pending.'),
-  ),
-  limit: v.pipe(
-    v.nullable(v.picklist(LIMITS)),
-    v.description(
-      'behind: what holds it. recovery: its endpoint is new or has just recovered, and is sent more and more. processes: it waits for its turn in a delivery process.',
+    since: v.nullable(Timestamp),
+    message: v.pipe(v.string(), v.description('The same in a sentence.')),
+    next_attempt_at: v.pipe(
+      v.nullable(Timestamp),
+      v.description('failing, flapping: when something is sent again. null: nothing is pending.'),
     ),
-  ),
-  in_per_minute: v.pipe(
-    v.nullable(Count),
-    v.description('behind: movements that came per minute in the last minutes. null: not measured yet.'),
-  ),
-  out_per_minute: v.pipe(v.nullable(Count), v.description('behind: deliveries that ended per minute.')),
-  caught_up_at: v.pipe(
-    v.nullable(Timestamp),
-    v.description('behind: when it has caught up at this pace. null: it does not, or it is not known.'),
-  ),
-});
+    limit: v.pipe(
+      v.nullable(v.picklist(LIMITS)),
+      v.description(
+        'behind: what holds it. recovery: its endpoint is new or has just recovered, and is sent more and more. processes: it waits for its turn in a delivery process.',
+      ),
+    ),
+    in_per_minute: v.pipe(
+      v.nullable(Count),
+      v.description('behind: movements that came per minute in the last minutes. null: not measured yet.'),
+    ),
+    out_per_minute: v.pipe(v.nullable(Count), v.description('behind: deliveries that ended per minute.')),
+    caught_up_at: v.pipe(
+      v.nullable(Timestamp),
+      v.description('behind: when it has caught up at this pace. null: it does not, or it is not known.'),
+    ),
+  }),
+  {
+    kind: 'behind',
+    since: '2025-11-30T18:20:00.000Z',
+    message: 'It has been behind for 12 minutes.',
+    next_attempt_at: '2025-11-30T18:33:00.000Z',
+    limit: 'rate_limit',
+    in_per_minute: 120,
+    out_per_minute: 60,
+    caught_up_at: '2025-11-30T19:10:00.000Z',
+  },
+);
 
 /** A webhook as the API shows it. */
 export const StandingWebhookView = v.object({

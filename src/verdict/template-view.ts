@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
-import { Count, IdView } from '../platform/validation.ts';
+import { Count, IdView, withExample } from '../platform/validation.ts';
 import { statusOf } from '../webhook-record/record.ts';
 import { StandingWebhookView, viewStandings } from './standing-view.ts';
 
@@ -12,7 +12,10 @@ const { account: _account, feed: _feed, ...shared } = StandingWebhookView.entrie
 export const TemplateView = v.object({
   ...shared,
   customers: v.pipe(
-    v.union([v.literal('all'), v.object({ metadata: v.record(v.string(), v.string()) })]),
+    v.union([
+      v.literal('all'),
+      withExample(v.object({ metadata: v.record(v.string(), v.string()) }), { metadata: { plan: 'shop' } }),
+    ]),
     v.description('Which customers it matches.'),
   ),
   webhooks: v.pipe(
@@ -109,7 +112,7 @@ export const TemplateWebhookView = v.object({
       'That of its template, unless it is paused by the service, or ended: its customer is not matched any more, and what is pending is still sent.',
     ),
   ),
-  status_reason: v.nullable(v.string()),
+  status_reason: withExample(v.nullable(v.string()), 'The endpoint answered 410.'),
   deliveries: v.object({ pending: Count, delivered: Count, failed: Count }),
 });
 

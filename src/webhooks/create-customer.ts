@@ -12,7 +12,7 @@ import type { Runtime } from '../database/runtime.ts';
 import { inTransaction } from '../database/transaction.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { within } from '../platform/problem.ts';
-import { shortList, Title } from '../platform/validation.ts';
+import { shortList, Title, withExample } from '../platform/validation.ts';
 import { keepWebhooksOf, shareTemplates } from './template-webhooks.ts';
 import { NewWebhook } from './webhook-input.ts';
 import { prepareWebhook } from './webhooks.ts';
@@ -31,33 +31,52 @@ const FirstKey = v.union(
 );
 
 /** The body of POST /v1/customers. Its webhooks are for all accounts, because the ids of its accounts are not known yet. */
-export const NewCustomer = v.strictObject({
-  name: Title,
-  external_id: v.optional(v.nullable(ExternalId), null),
-  metadata: v.optional(Metadata, {}),
-  accounts: v.optional(
-    shortList(NewAccount, MOST_NEW_ACCOUNTS, `must be a list of at most ${MOST_NEW_ACCOUNTS} accounts`),
-    [],
-  ),
-  webhooks: v.optional(
-    shortList(
-      v.pipe(
-        NewWebhook,
-        v.forward(
-          v.check(({ account }) => account === 'all', 'must be "all" for a webhook of a new customer'),
-          ['account'],
-        ),
-      ),
-      MOST_NEW_WEBHOOKS,
-      `must be a list of at most ${MOST_NEW_WEBHOOKS} webhooks`,
+export const NewCustomer = withExample(
+  v.strictObject({
+    name: Title,
+    external_id: v.optional(v.nullable(ExternalId), null),
+    metadata: v.optional(Metadata, {}),
+    accounts: v.optional(
+      shortList(NewAccount, MOST_NEW_ACCOUNTS, `must be a list of at most ${MOST_NEW_ACCOUNTS} accounts`),
+      [],
     ),
-    [],
-  ),
-  api_key: v.pipe(
-    v.optional(FirstKey, true),
-    v.description('The first API key, for all accounts. false: none. By default it has all scopes.'),
-  ),
-});
+    webhooks: v.optional(
+      shortList(
+        v.pipe(
+          NewWebhook,
+          v.forward(
+            v.check(({ account }) => account === 'all', 'must be "all" for a webhook of a new customer'),
+            ['account'],
+          ),
+        ),
+        MOST_NEW_WEBHOOKS,
+        `must be a list of at most ${MOST_NEW_WEBHOOKS} webhooks`,
+      ),
+      [],
+    ),
+    api_key: v.pipe(
+      v.optional(FirstKey, true),
+      v.description('The first API key, for all accounts. false: none. By default it has all scopes.'),
+    ),
+  }),
+  {
+    name: 'Kadıköy Kitabevi',
+    external_id: 'kitabevi-17',
+    metadata: { plan: 'shop' },
+    accounts: [
+      { bank: 'Ladin Bank', title: 'Ana Hesap', currency: 'TRY', iban: 'TR320001000000099000000404' },
+    ],
+    webhooks: [
+      {
+        title: 'Muhasebe',
+        endpoint: 'https://kitabevi.example/ledgerbell',
+        event: 'NEW_TRANSACTION',
+        account: 'all',
+      },
+    ],
+    api_key: { title: 'Muhasebe', scopes: ['import', 'read', 'webhooks'] },
+  },
+);
 
 /** What was created. The secrets are shown only once. */
 export interface CreatedCustomer {

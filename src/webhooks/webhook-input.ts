@@ -16,6 +16,7 @@ import {
   shortRecord,
   Title,
   wellFormed,
+  withExample,
 } from '../platform/validation.ts';
 import { Id, JsonInteger } from '../platform/whole-numbers.ts';
 import {
@@ -114,7 +115,7 @@ const Headers = v.pipe(
     const names = Object.keys(headers).map((name) => name.toLowerCase());
     return new Set(names).size === names.length;
   }, 'must name each header once'),
-  documented({ maxProperties: MAX_HEADERS }),
+  documented({ maxProperties: MAX_HEADERS, examples: [{ 'X-Team': 'bookkeeping' }] }),
 );
 
 /** An empty text becomes null, so that a missing description is stored in only one way. */
@@ -123,6 +124,7 @@ const Description = v.nullable(
     v.string('must be a string or null'),
     ...maxCharacters(500),
     wellFormed,
+    documented({ examples: ['For the bookkeeper'] }),
     v.transform((text) => text.trim() || null),
   ),
 );
@@ -140,7 +142,7 @@ const fields = {
   title: Title,
   description: Description,
   delivery: v.pipe(
-    v.picklist(DELIVERY_WAYS, 'must be "push" or "pull"'),
+    withExample(v.picklist(DELIVERY_WAYS, 'must be "push" or "pull"'), 'push'),
     v.description(
       'push: POSTs to the endpoint. pull: GET /v1/webhooks/{id}/feed has the events. Cannot be changed.',
     ),
@@ -150,22 +152,32 @@ const fields = {
     documented({ examples: ['https://example.com/ledgerbell'] }),
     v.description('Required, unless the delivery is pull.'),
   ),
-  event: v.pipe(Event, v.description('Its only event. Leave it out if you send events.')),
+  event: v.pipe(
+    withExample(Event, 'NEW_TRANSACTION'),
+    v.description('Its only event. Leave it out if you send events.'),
+  ),
   events: v.pipe(
     shortList(Event, MOST_EVENTS, EVENTS_RULE, EVENTS_RULE),
     v.check((events) => areCombinable(events), EVENTS_RULE),
-    documented({ minItems: 1, uniqueItems: true }),
+    documented({
+      minItems: 1,
+      uniqueItems: true,
+      examples: [['NEW_TRANSACTION', 'WITHDRAWN_TRANSACTION']],
+    }),
     v.description(
       'In place of event: a list of a single event, or of WITHDRAWN_TRANSACTION and one of NEW_TRANSACTION, NEW_DEBIT and NEW_CREDIT.',
     ),
   ),
-  account: v.union([v.literal('all'), Id], 'must be "all", or the id of one of your accounts'),
-  encoding: v.picklist(ENCODINGS, 'must be "json" or "form"'),
-  body: v.picklist(BODIES, 'must be "standard" or "extended"'),
-  hash_encoding: v.picklist(HASH_ENCODINGS, 'must be "hex" or "raw"'),
-  ordered: v.boolean('must be true or false'),
-  rate_limit: v.nullable(JsonInteger(1, MOST_PER_SECOND)),
-  max_in_flight: JsonInteger(1, MOST_IN_FLIGHT),
+  account: withExample(
+    v.union([v.literal('all'), Id], 'must be "all", or the id of one of your accounts'),
+    1,
+  ),
+  encoding: withExample(v.picklist(ENCODINGS, 'must be "json" or "form"'), 'json'),
+  body: withExample(v.picklist(BODIES, 'must be "standard" or "extended"'), 'extended'),
+  hash_encoding: withExample(v.picklist(HASH_ENCODINGS, 'must be "hex" or "raw"'), 'hex'),
+  ordered: withExample(v.boolean('must be true or false'), false),
+  rate_limit: withExample(v.nullable(JsonInteger(1, MOST_PER_SECOND)), 50),
+  max_in_flight: withExample(JsonInteger(1, MOST_IN_FLIGHT), 8),
   batch: v.pipe(
     v.nullable(
       v.strictObject(
@@ -176,6 +188,7 @@ const fields = {
         'must be null, or an object with max and wait_ms',
       ),
     ),
+    documented({ examples: [{ max: 100, wait_ms: 500 }] }),
     v.description(
       'Events are sent together: up to max of them in one POST. A batch that is not full waits for up to wait_ms milliseconds. null: each event is a POST of its own.',
     ),
@@ -209,7 +222,7 @@ const newFields = {
 /** The fields of a change, without defaults. */
 const changedFields = {
   ...v.partial(v.object(fields)).entries,
-  status: v.optional(v.picklist(['active', 'paused'], 'must be "active" or "paused"')),
+  status: v.optional(withExample(v.picklist(['active', 'paused'], 'must be "active" or "paused"'), 'paused')),
 };
 
 /** The body of POST /v1/webhooks. The endpoint's address is checked separately, because this may need DNS, and so is what fits together. */
@@ -236,7 +249,7 @@ export const WebhookChange = v.pipe(
 /** Which customers a template matches. */
 const TemplateCustomers = v.pipe(
   v.union(
-    [v.literal('all'), v.strictObject({ metadata: Metadata })],
+    [v.literal('all'), withExample(v.strictObject({ metadata: Metadata }), { metadata: { plan: 'shop' } })],
     'must be "all", or an object with metadata',
   ),
   v.description(

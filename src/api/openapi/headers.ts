@@ -33,17 +33,17 @@ export const HEADERS = {
   ),
   Link: text(
     'The path of the next page, rel="next" (RFC 8288). Absent on the last page.',
-    '</v1/transactions?starts=2026-01-01&cursor=dDE6MTAwMA>; rel="next"',
+    '</v1/transactions?starts=2025-11-01&cursor=dDE6MTAwMA>; rel="next"',
   ),
   'Ledgerbell-Searched-Through': text(
     'The date_readed of the last movement that was looked at. Only with q, an amount, opponent_iban or import_id: the page may be shorter than per_page, or empty, although Link leads on.',
-    '2026-10-24 18:39:16+03',
+    '2025-11-30 21:01:37+03',
   ),
   'Content-Disposition': text(
     'The name of a file. Only of a CSV.',
-    'attachment; filename="movements-2026-01-01-2026-01-31.csv"',
+    'attachment; filename="movements-2025-11-01-2025-11-30.csv"',
   ),
-  Location: text('The path of what was created.', '/v1/imports/17', true),
+  Location: text('The path of what was created.', '/v1/imports/1', true),
   'Cache-Control': text(
     'no-store where an answer may hold a secret, or the request changes something, so that it must not be cached. A stream has no-transform, too: what compresses it would hold events back.',
     'no-store',

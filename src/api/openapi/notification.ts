@@ -6,22 +6,30 @@ import { ExtendedView } from '../../movements/extended.ts';
 const text = (description: string, example: string) => ({ type: 'string' as const, description, example });
 
 const FIELDS = {
-  dc: { type: 'string' as const, enum: ['Debit', 'Credit'], description: 'The direction of the movement.' },
-  code: text('The bank’s code, or "".', 'EFT'),
-  amount: text('With two fraction digits; three for currencies that have three.', '1250.00'),
-  balance: text('The balance after the movement, or "".', '5000.50'),
+  dc: {
+    type: 'string' as const,
+    enum: ['Debit', 'Credit'],
+    description: 'The direction of the movement.',
+    example: 'Credit',
+  },
+  code: text('The bank’s code, or "".', 'FAT'),
+  amount: text('With two fraction digits; three for currencies that have three.', '12500.00'),
+  balance: text('The balance after the movement, or "".', '37500.00'),
   currency: text('ISO 4217.', 'TRY'),
-  description: text('As the bank sent it, or "".', 'EFT gönderen Şükrü Özgür İnce'),
+  description: text('As the bank sent it, or "".', 'FATURA 2025-118'),
   account_id: { type: 'integer' as const, minimum: 1, description: 'The id of the account.', example: 1 },
   account: text('The title of the account.', 'Ana Hesap'),
-  bank: text('The name of the bank.', 'Garanti BBVA'),
-  opponent_id: text('As the bank sent it, or "".', '12345678901'),
-  opponent_iban: text('As the bank sent it, or "".', 'TR330006100519786457841326'),
+  bank: text('The name of the bank.', 'Ladin Bank'),
+  opponent_id: text('As the bank sent it, or "".', '98765432109'),
+  opponent_iban: text('As the bank sent it, or "".', 'TR470011100000099000005511'),
   hash: text(
     'base64 of the lower-case hex of sha256(dc + code + amount + balance + currency + description + API secret). With hash_encoding raw, base64 of the 32 bytes.',
     'ZjE1NzU4MzA5MzRlNmM0…',
   ),
 };
+
+/** The movement of the examples' month, as a notification has it. */
+const MOVEMENT = Object.fromEntries(Object.entries(FIELDS).map(([name, { example }]) => [name, example]));
 
 const BODY = { type: 'object' as const, required: Object.keys(FIELDS), properties: FIELDS };
 
@@ -52,9 +60,9 @@ const SIGNATURE_HEADERS = [
   header(
     'webhook-id',
     'The same on every attempt. Use it to detect duplicates. That of the withdrawal of a movement ends with -withdrawn.',
-    'msg_17-4711',
+    'msg_1-1',
   ),
-  header('webhook-timestamp', 'When the attempt was signed: seconds since 1970.', '1790000000'),
+  header('webhook-timestamp', 'When the attempt was signed: seconds since 1970.', '1762151900'),
   header(
     'webhook-signature',
     'One or two signatures of the id, the timestamp and the body, separated by a space, as in Standard Webhooks.',
@@ -104,8 +112,8 @@ export const notification = <T extends object>(
 export const NOTIFICATION = {
   movement: notification(
     {
-      'application/json': { schema: EXTENDED_BODY },
-      'application/x-www-form-urlencoded': { schema: BODY },
+      'application/json': { schema: EXTENDED_BODY, example: MOVEMENT },
+      'application/x-www-form-urlencoded': { schema: BODY, example: MOVEMENT },
     },
     {
       operationId: 'receiveMovement',
@@ -113,12 +121,8 @@ export const NOTIFICATION = {
       description:
         'Sent to the endpoint of each matching webhook. Answer with any 2xx status when you have the notification. Any other answer, or none within 15 seconds, is retried for about three days. The encoding of the webhook decides whether the body is JSON or a form. A webhook that lists WITHDRAWN_TRANSACTION is sent the same body again when the movement is withdrawn. The withdrawal may arrive before its movement, and without it.',
       headers: [
-        header(
-          'ledgerbell-transaction-id',
-          'The id of the movement, as GET /v1/transactions shows it.',
-          '4711',
-        ),
-        header('ledgerbell-date-issue', 'The date_issue of the movement.', '2026-01-15'),
+        header('ledgerbell-transaction-id', 'The id of the movement, as GET /v1/transactions shows it.', '1'),
+        header('ledgerbell-date-issue', 'The date_issue of the movement.', '2025-11-03'),
         header(
           'ledgerbell-event',
           'WITHDRAWN_TRANSACTION if the movement was withdrawn, otherwise NEW_TRANSACTION, NEW_DEBIT or NEW_CREDIT, as the webhook lists it. Only for webhooks that list WITHDRAWN_TRANSACTION.',

@@ -114,7 +114,7 @@ export interface RouteDescription {
 const CUSTOMER_PARAMETER: Record<string, Parameter> = {
   'Ledgerbell-Customer': {
     description: 'For which customer: its id, or external_id: and its external id, percent-encoded.',
-    example: 'external_id:acme-17',
+    example: 'external_id:kitabevi-17',
     required: true,
   },
 };
@@ -131,11 +131,10 @@ export function describe(route: RouteDescription, audience: Audience) {
     ...(idempotent ? IDEMPOTENCY_KEY_PARAMETER : route.headers),
   };
   const status = answer.status ?? 200;
-  const ofAnswer = [
-    ...headersOf(status, traits),
-    ...(query !== undefined && 'per_page' in query.entries ? (['Link'] as const) : []),
-    ...(answer.headers ?? []),
-  ];
+  const isPaged = query !== undefined && 'per_page' in query.entries;
+  // A route may answer 200 with a page, and something else with 202.
+  const pageHeaders = (of: number): HeaderName[] => (isPaged && of === 200 ? ['Link'] : []);
+  const ofAnswer = [...headersOf(status, traits), ...pageHeaders(status), ...(answer.headers ?? [])];
   return describeRoute({
     operationId: route.operationId,
     tags: [route.tag],
@@ -163,7 +162,7 @@ export function describe(route: RouteDescription, audience: Audience) {
         Object.entries(answer.statuses ?? {}).map(([other, it]) => {
           const { description, schema } =
             typeof it === 'string' ? { description: it, schema: answer.schema } : it;
-          const headers = refer(headersOf(Number(other), traits));
+          const headers = refer([...headersOf(Number(other), traits), ...pageHeaders(Number(other))]);
           return [other, { description, headers, content: contentOf({ 'application/json': schema }) }];
         }),
       ),

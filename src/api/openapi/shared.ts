@@ -24,30 +24,36 @@ export function share(paths: Paths, audience: Audience): Shared {
   const shareOne = (operation: Operation) => ({
     ...operation,
     ...(operation.parameters && {
-      parameters: operation.parameters.map((it) => refer('parameters', it, parameters)),
+      parameters: operation.parameters.map((it) => refer('parameters', it, textOf(it), parameters)),
     }),
-    responses: mapValues(operation.responses, (it) => refer('responses', it, responses)),
+    responses: mapValues(operation.responses, (it) => refer('responses', it, JSON.stringify(it), responses)),
   });
   const componentsOf = (names: Names) =>
-    Object.fromEntries([...names].map(([text, name]) => [name, JSON.parse(text)]));
+    Object.fromEntries([...names.values()].map(({ name, value }) => [name, value]));
   return {
     paths: mapValues(paths, (methods) => mapValues(methods, shareOne)),
     components: { parameters: componentsOf(parameters), responses: componentsOf(responses) },
   };
 }
 
-/** The names of components, by what they are as JSON. */
-type Names = ReadonlyMap<string, string>;
+/** The components with their names, by the text by which uses of one component are recognised. */
+type Names = ReadonlyMap<string, { name: string; value: object }>;
 
-/** Such as `query.dry_run`. Several parameters of one name, such as `id`, are told apart by the first operation that has them. */
+/** A parameter as JSON, without its example, so that an example decides neither what is shared nor a type name of the SDK. */
+const textOf = (parameter: object): string => JSON.stringify({ ...parameter, example: undefined });
+
+/** Such as `query.dry_run`. Several parameters of one name, such as `id`, are told apart by the first operation that has them. The first example is kept. */
 function nameParameters(operations: readonly Operation[]): Names {
   const uses = operations.flatMap(({ operationId, parameters = [] }) =>
-    parameters.map((it) => ({ name: `${it.in}.${it.name}`, operationId, text: JSON.stringify(it) })),
+    parameters.map((it) => ({ name: `${it.in}.${it.name}`, operationId, text: textOf(it), value: it })),
   );
   const all = usedTwice(uses);
   const isAlone = (name: string) => all.filter((it) => it.name === name).length === 1;
   return new Map(
-    all.map(({ name, operationId, text }) => [text, isAlone(name) ? name : `${name}.${operationId}`]),
+    all.map(({ name, operationId, text, value }) => [
+      text,
+      { name: isAlone(name) ? name : `${name}.${operationId}`, value },
+    ]),
   );
 }
 
@@ -57,10 +63,10 @@ const nameResponses = (operations: readonly Operation[], audience: Audience): Na
       operations.flatMap(({ responses }) =>
         Object.entries(responses).flatMap(([status, it]) => {
           const name = nameOfAnswer(status, it, audience);
-          return name === null ? [] : [{ name, text: JSON.stringify(it) }];
+          return name === null ? [] : [{ name, text: JSON.stringify(it), value: it }];
         }),
       ),
-    ).map(({ name, text }) => [text, name]),
+    ).map(({ text, ...component }) => [text, component]),
   );
 
 /** The first of those with the same text. Leaves out a text that is there once. */
@@ -71,9 +77,9 @@ function usedTwice<T extends { text: string }>(uses: readonly T[]): T[] {
   return uses.filter((it) => firsts.get(it.text) === it && counts.get(it.text) !== 1);
 }
 
-function refer(kind: 'parameters' | 'responses', value: object, names: Names): object {
-  const name = names.get(JSON.stringify(value));
-  return name === undefined ? value : { $ref: `#/components/${kind}/${name}` };
+function refer(kind: 'parameters' | 'responses', value: object, text: string, names: Names): object {
+  const component = names.get(text);
+  return component === undefined ? value : { $ref: `#/components/${kind}/${component.name}` };
 }
 
 const mapValues = <T, U>(values: Record<string, T>, map: (value: T) => U): Record<string, U> =>

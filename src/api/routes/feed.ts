@@ -13,7 +13,7 @@ import {
 import { chooseType } from '../../http/accept.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId, readQuery } from '../../http/input.ts';
-import { maxCharacters } from '../../platform/validation.ts';
+import { maxCharacters, withExample } from '../../platform/validation.ts';
 import { WholeNumber } from '../../platform/whole-numbers.ts';
 import { findWebhook } from '../../webhooks/find-webhook.ts';
 import { idParameter } from '../openapi/openapi.ts';
@@ -50,7 +50,7 @@ const EventView = v.object({
     v.description('When the movement was stored, in seconds since 1970.'),
   ),
   event: v.pipe(
-    v.optional(v.picklist([...NEW_MOVEMENT_EVENTS, WITHDRAWN_TRANSACTION])),
+    withExample(v.optional(v.picklist([...NEW_MOVEMENT_EVENTS, WITHDRAWN_TRANSACTION])), 'NEW_TRANSACTION'),
     v.description(
       'Only if the webhook lists WITHDRAWN_TRANSACTION: whether the movement is new or was withdrawn. The id of a withdrawal is that of its movement, followed by -withdrawn.',
     ),

@@ -62,7 +62,7 @@ export const AccountListingQuery = (zone: ZoneOffset) =>
     starts: v.pipe(
       v.optional(CalendarDate),
       v.description('The first date_issue, inclusive. It must not be later than ends.'),
-      v.examples(['2026-01-01']),
+      v.examples(['2025-11-01']),
     ),
     ends: v.pipe(v.optional(CalendarDate), v.description('The last date_issue, inclusive.')),
     after: v.pipe(

@@ -3,7 +3,7 @@ import type { Runtime } from '../../database/runtime.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
 import { BEYOND_NEWEST, linkNext, linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import type { AddressGuard } from '../../platform/address-guard.ts';
-import { IdView } from '../../platform/validation.ts';
+import { IdView, withExample } from '../../platform/validation.ts';
 import { Id } from '../../platform/whole-numbers.ts';
 import { collectAgain } from '../../sources/collect-again.ts';
 import { findSource, listRuns, listSources } from '../../sources/find-source.ts';
@@ -24,7 +24,7 @@ import type { AddRoute } from './route.ts';
 const Query = v.strictObject(paging('s1', MAX_PER_PAGE));
 
 const PreviousRun = v.pipe(
-  v.nullable(IdView),
+  withExample(v.nullable(IdView), 4),
   v.description(
     'The last run that began before this request; null: none did. The run that was asked for is the first one with a higher id.',
   ),

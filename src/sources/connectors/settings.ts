@@ -1,7 +1,13 @@
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { HOST, HttpUrl } from '../../platform/customer-urls.ts';
-import { documented, maxCharacters, shortRecord, wellFormed } from '../../platform/validation.ts';
+import {
+  documented,
+  maxCharacters,
+  shortRecord,
+  wellFormed,
+  withExample,
+} from '../../platform/validation.ts';
 import { JsonInteger, LAST_PORT } from '../../platform/whole-numbers.ts';
 
 /** Settings that several kinds of sources have in common. */
@@ -131,6 +137,16 @@ export const HttpSettings = v.pipe(
     /** Where a run begins: at the last collected page, or always at `url`. */
     start: v.optional(v.picklist(['last_page', 'first_page'], 'must be "last_page" or "first_page"')),
   }),
+  documented({
+    examples: [
+      {
+        url: 'https://api.ladin.example/movements',
+        format: 'json',
+        json: { cursor_path: 'paging.next', cursor_parameter: 'after' },
+        start: 'last_page',
+      },
+    ],
+  }),
   memberRule('json', ({ format, json }) => json === undefined || format === 'json', 'needs "format": "json"'),
   memberRule(
     'start',
@@ -147,6 +163,12 @@ export const HttpCredentials = v.pipe(
     user: v.optional(secretText(255)),
     password: v.optional(secretText(1_024)),
     headers: v.optional(Headers),
+  }),
+  documented({
+    examples: [
+      { bearer: 'ladin-token-404', headers: { 'X-Client': 'kitabevi' } },
+      { user: 'kitabevi', password: 'correct horse battery staple' },
+    ],
   }),
   v.check(
     ({ bearer, user }) => bearer === undefined || user === undefined,
@@ -199,6 +221,21 @@ export const S3Settings = v.pipe(
     done_prefix: v.optional(v.pipe(plainText(900), v.endsWith('/', FOLDER_RULE))),
     failed_prefix: v.optional(v.pipe(plainText(900), v.endsWith('/', FOLDER_RULE))),
   }),
+  documented({
+    examples: [
+      {
+        endpoint: 'https://s3.ladin.example',
+        region: 'eu-central-1',
+        bucket: 'bank-statements',
+        prefix: 'ladin/',
+        pattern: '*.sta',
+        path_style: true,
+        after: 'move',
+        done_prefix: 'ladin-done/',
+        failed_prefix: 'ladin-failed/',
+      },
+    ],
+  }),
   memberRule('done_prefix', ({ after, done_prefix }) => hasMeaning(done_prefix, after), MOVE_RULE),
   memberRule('failed_prefix', ({ after, failed_prefix }) => hasMeaning(failed_prefix, after), MOVE_RULE),
   memberRule(
@@ -215,10 +252,13 @@ export const S3Settings = v.pipe(
 export type S3Settings = v.InferOutput<typeof S3Settings>;
 
 /** Credentials of a source of kind `s3`. */
-export const S3Credentials = v.strictObject({
-  access_key_id: secretText(255),
-  secret_access_key: secretText(1_024),
-});
+export const S3Credentials = withExample(
+  v.strictObject({
+    access_key_id: secretText(255),
+    secret_access_key: secretText(1_024),
+  }),
+  { access_key_id: 'KITABEVI404', secret_access_key: 'ladin-secret-404' },
+);
 export type S3Credentials = v.InferOutput<typeof S3Credentials>;
 
 /** The URL of the service. AWS has a URL for each region. */
@@ -258,6 +298,22 @@ export const SftpSettings = v.pipe(
     after: v.optional(After, 'leave'),
     done_path: v.optional(plainText(1_024)),
     failed_path: v.optional(plainText(1_024)),
+  }),
+  documented({
+    examples: [
+      {
+        host: 'sftp.ladin.example',
+        port: 22,
+        user: 'kitabevi',
+        path: 'statements',
+        host_key: 'SHA256:mVPwvezndPv/ARoIadVY98vAC0g+P/5633yTC4d/wXE',
+        ssh_rsa: false,
+        pattern: '*.sta',
+        after: 'move',
+        done_path: 'statements-done',
+        failed_path: 'statements-failed',
+      },
+    ],
   }),
   memberRule('done_path', ({ after, done_path }) => hasMeaning(done_path, after), MOVE_RULE),
   memberRule('failed_path', ({ after, failed_path }) => hasMeaning(failed_path, after), MOVE_RULE),
@@ -304,6 +360,12 @@ export const SftpCredentials = v.pipe(
       ),
     ),
     passphrase: v.optional(secretText(1_024)),
+  }),
+  documented({
+    examples: [
+      { password: 'correct horse battery staple' },
+      { private_key: '-----BEGIN OPENSSH PRIVATE KEY-----\n…', passphrase: 'correct horse battery staple' },
+    ],
   }),
   v.check(
     ({ password, private_key }) => password !== undefined || private_key !== undefined,
