@@ -319,15 +319,17 @@ export async function retryImport(
   importId: string,
 ): Promise<ImportRow> {
   const { id } = await findImport(database, caller, importId);
-  await inTransaction(database, async (sql) => {
+  const queued = await inTransaction(database, async (sql) => {
     await requeue(sql, id);
     await recordChange(sql, caller, { action: 'retry', subject: `import ${id}` });
+    // Afterwards, an importer may have begun it.
+    return findImport(sql, caller, id);
   });
   // Redis may be unreachable. The reconciler then queues the import within 10 s.
   await queueImports(queues, [caller.customerId]).catch((err: unknown) =>
     log.warn({ err, importId: id }, 'import not queued yet'),
   );
-  return findImport(database, caller, id);
+  return queued;
 }
 
 /** @throws {Problem} 409, unless the import could be queued. */

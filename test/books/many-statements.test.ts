@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { readCompleteness } from '../../src/books/find-statements.ts';
 import { checkStatements } from '../../src/upkeep/events/check-accounts.ts';
 import { createAccount } from '../support/movements.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'all accounts are checked', roles: ['api'] });
 
 /** How many statements begin within another one, all with the same booking. Their pairs would need 1.9 GB. */
 const MANY = 6_000;

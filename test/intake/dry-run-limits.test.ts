@@ -51,20 +51,31 @@ describe('a dry run of JSON or NDJSON', () => {
 it('a second dry run of a customer waits for the first, is refused after a while, and is taken later', async () => {
   const { key } = await customer();
   const many = mt940(Array.from({ length: 3_000 }, (_, at): TestEntry => ({ day: 2, amount: at + 1 })));
-  const first = request(`${service.url}/v1/imports?dry_run=true`, {
-    method: 'POST',
-    headers: { Authentication: key, 'Content-Type': 'application/octet-stream' },
-  });
-  onTestFinished(() => void first.destroy());
-  const answered = once(first, 'response');
-  first.write(many.slice(0, 80_000));
+  /** Begins a dry run whose body has not come to its end. */
+  const begin = () => {
+    const first = request(`${service.url}/v1/imports?dry_run=true`, {
+      method: 'POST',
+      headers: { Authentication: key, 'Content-Type': 'application/octet-stream' },
+    });
+    onTestFinished(() => void first.destroy());
+    const answered = once(first, 'response');
+    first.write(many.slice(0, 80_000));
+    return { first, answered };
+  };
   const next = () =>
     service.call('POST', '/v1/imports?dry_run=true', {
       key,
       body: Buffer.from(mt940([])),
       type: 'application/octet-stream',
     });
-  await until('the first one to be read', async () => (await next()).status === 503);
+  let { first, answered } = begin();
+  await until('the first one to be read', async () => {
+    if ((await next()).status === 503) return true;
+    // On a busy machine, the first one may have waited for its turn for too long.
+    const isOver = await Promise.race([answered.then(() => true), sleep(0).then(() => false)]);
+    if (isOver) ({ first, answered } = begin());
+    return false;
+  });
   first.end(many.slice(80_000));
   const [response] = await answered;
   expect(response.statusCode).toBe(200);

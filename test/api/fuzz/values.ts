@@ -254,13 +254,18 @@ function objectsOf(schema: JsonSchema, known: Record<string, readonly unknown[]>
   const members = Object.entries(properties).map(
     ([name, member]) => [name, valuesOf(member, name, known)] as const,
   );
+  const requiredKeys = [...required, ...alsoRequired(schema)];
+  /** Many optional members are seldom allowed together, so that a third of the objects has one at most. */
+  const few = fc.option(fc.nat(members.length), { freq: 2, nil: null });
   return fc
-    .record<Record<string, unknown>>(Object.fromEntries(members), {
-      requiredKeys: [...required, ...alsoRequired(schema)],
-    })
-    .map(({ event, ...others }) =>
-      'events' in others || event === undefined ? others : { event, ...others },
-    );
+    .tuple(fc.record<Record<string, unknown>>(Object.fromEntries(members), { requiredKeys }), few)
+    .map(([all, kept]) => {
+      const isKept = (name: string) => requiredKeys.includes(name) || name === members[kept ?? 0]?.[0];
+      const { event, ...others } = Object.fromEntries(
+        Object.entries(all).filter(([name]) => kept === null || isKept(name)),
+      );
+      return 'events' in others || event === undefined ? others : { event, ...others };
+    });
 }
 
 /** The values on both sides of each bound that the schema itself states. */
