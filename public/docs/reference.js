@@ -10,8 +10,32 @@ const newKey = () =>
   crypto.randomUUID?.() ??
   Array.from(crypto.getRandomValues(new Uint32Array(4)), (it) => it.toString(16)).join('-');
 
+/**
+ * Swagger UI sends each example of a parameter. All filters at once find nothing, and some exclude each other, so that the examples of those
+ * that may be left out are shown in their descriptions.
+ */
+function showExample(parameter) {
+  const { example, required } = parameter;
+  if (example === undefined || required || parameter.name === 'Idempotency-Key') return;
+  delete parameter.example;
+  parameter.description = `${parameter.description} Example: \`${example}\`.`;
+}
+
+/** The document, as it is shown. */
+async function readDocument() {
+  const answer = await fetch('/openapi.json');
+  const spec = await answer.json();
+  const operations = Object.values(spec.paths).flatMap((methods) => Object.values(methods));
+  for (const parameter of [
+    ...Object.values(spec.components.parameters ?? {}),
+    ...operations.flatMap(({ parameters = [] }) => parameters),
+  ])
+    showExample(parameter);
+  return spec;
+}
+
 window.ui = SwaggerUIBundle({
-  url: '/openapi.json',
+  spec: await readDocument(),
   dom_id: '#main',
   deepLinking: true,
   tryItOutEnabled: true,

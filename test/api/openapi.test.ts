@@ -257,6 +257,21 @@ describe('/openapi.json', () => {
     }
   });
 
+  it.each(['listTransactions', 'listWebhooks', 'listImports', 'listConflicts'])(
+    'names no default that %s refuses',
+    async (operationId) => {
+      const { api_key: key } = await service.customer();
+      const { path, operation } = operations.find((it) => it.operation.operationId === operationId) ?? {};
+      const defaults = (operation?.parameters ?? []).flatMap(({ name, schema }) =>
+        schema?.default === undefined ? [] : [`${name}=${schema.default}`],
+      );
+      const needed = operationId === 'listTransactions' ? ['starts=2026-01-01'] : [];
+      expect(defaults.length).toBeGreaterThan(0);
+      const { status } = await service.call('GET', `${path}?${[...needed, ...defaults].join('&')}`, { key });
+      expect(status).toBe(200);
+    },
+  );
+
   it('lists each query parameter separately, so that generated clients can name it', () => {
     for (const { operation } of operations)
       for (const { schema } of operation.parameters ?? [])

@@ -64,6 +64,16 @@ describe('/docs/api with its header', () => {
     expect(faults.filter((it) => !it.includes('422'))).toEqual([]);
   });
 
+  it('shows examples of filters, and sends none of them unasked', async () => {
+    const { page } = await browser.visit(`${service.url}/docs/api`);
+    const list = page.locator('.opblock-get', { hasText: 'List movements' }).first();
+    await list.locator('.opblock-summary-control').click();
+    const row = list.locator('tr[data-param-name="opponent_iban"]');
+    await row.waitFor();
+    expect(await row.textContent()).toContain('Example: TR');
+    expect(await row.locator('input').inputValue()).toBe('');
+  });
+
   it('has the search of the guides, and the colours that the reader prefers', async () => {
     const { page } = await browser.visit(`${service.url}/docs/api`, { dark: true });
     await page.waitForSelector('.opblock', { timeout: 120_000 });

@@ -23,7 +23,7 @@ export function referencePages(): Hono<ApiEnv> {
       <DocsHeader url="/docs/api" />
       <main id="main" tabindex={-1} data-example-key={EXAMPLE_KEY} />
       <script src="/docs/api/swagger-ui-bundle.js" />
-      <script src="/docs/api/reference.js" />
+      <script type="module" src="/docs/api/reference.js" />
       <script type="module" src="/docs/assets/search-field.js" />
     </>,
   );

@@ -271,7 +271,8 @@ function csvOf(c: Context<ApiEnv>, query: v.InferOutput<Query>): CsvOptions | un
       ? chooseType(c.req.header('accept'), [JSON_TYPE, CSV_TYPE]) === CSV_TYPE
       : format === 'csv';
   if (!isCsv) {
-    const given = OF_CSV.find((name) => c.req.query(name) !== undefined);
+    // Generated clients send the defaults, of which "false" is that of the flags.
+    const given = OF_CSV.find((name) => ![undefined, 'false'].includes(c.req.query(name)));
     if (given === undefined) return undefined;
     throw invalid([{ path: given, message: 'is only for a CSV: see format' }]);
   }

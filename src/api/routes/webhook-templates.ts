@@ -112,7 +112,7 @@ export function addTemplateRoutes(route: AddRoute, runtime: Runtime, guard: Addr
     operationId: 'updateWebhookTemplate',
     summary: 'Change a webhook template, pause it, or activate it',
     description:
-      'A new status, endpoint or setting holds for all webhooks of the template at once, also for what is pending. New events, and new customers, hold for each webhook when the background has reached it: webhooks.customers_left counts down. A customer that does not match any more keeps its webhook, which matches nothing from then on; what is pending is still sent. Paused and disabled templates keep matching: what is stored meanwhile is pending until the template is active again.',
+      'A new status, endpoint or setting holds for all webhooks of the template immediately, also for what is pending. New events, and new customers, hold for each webhook when the background has reached it: webhooks.customers_left counts down. A customer that does not match any more keeps its webhook, which matches nothing from then on; what is pending is still sent. Paused and disabled templates keep matching: what is stored meanwhile is pending until the template is active again.',
     body: { 'application/json': TemplateChange },
     path: TEMPLATE,
     answer: {

@@ -211,7 +211,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     operationId: 'updateWebhook',
     summary: 'Change a webhook, pause it, or activate it',
     description:
-      'Changes any field of the webhook, or its status. A paused webhook keeps matching movements, which are pending until it is active again. Set status to active to enable a disabled webhook. A status of active, a new endpoint and new headers also reset the health of the endpoint. Pending deliveries are sent with the new settings. A new event or account applies to movements that are stored from now on. event and events each replace all events of the webhook. The event cannot be changed to or from OPERATIONAL or BALANCE_UPDATED, nor the account of a webhook with the event BALANCE_UPDATED.',
+      'Changes any field of the webhook, or its status. A paused webhook keeps matching movements, which are pending until it is active again. Set status to active to enable a disabled webhook. A status of active, a new endpoint and new headers also reset the health of the endpoint. Deliveries that are pending at that time are sent with the new settings. A new event or account applies to movements that are stored from now on. event and events each replace all events of the webhook. The event cannot be changed to or from OPERATIONAL or BALANCE_UPDATED, nor the account of a webhook with the event BALANCE_UPDATED.',
     body: { 'application/json': WebhookChange },
     path: { id: idParameter('webhook') },
     answer: {
