@@ -37,14 +37,9 @@ const changeLinks = (markdown: string, change: (label: string, link: string) => 
  * @param place where it stands in the tarball.
  * @param included the folder of the repository that the tarball has as well.
  */
-export function toPackedLinks(
+function toPackedLinks(
   markdown: string,
-  {
-    file,
-    place,
-    included,
-    docsUrl = DOCS_URL,
-  }: { file: string; place: string; included: string | undefined; docsUrl?: string },
+  { file, place, included }: { file: string; place: string; included: string | undefined },
 ): string {
   return changeLinks(markdown, (label, link) => {
     if (/^(?:[a-z]+:|#)/.test(link)) return `[${label}](${link})`;
@@ -56,8 +51,8 @@ export function toPackedLinks(
     }
     const url = resolveLink(ROOT, file, link);
     return url === null
-      ? `${label} (\`${pathOf(file, link)}\` in the repository)`
-      : `[${label}](${docsUrl}${url.replace(/^\/docs/, '')})`;
+      ? `${label} (\`${target}\` in the repository)`
+      : `[${label}](${DOCS_URL}${url.replace(/^\/docs/, '')})`;
   });
 }
 

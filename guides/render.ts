@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { dirname, join } from 'node:path';
 import GithubSlugger from 'github-slugger';
 import { Marked, type Tokens } from 'marked';
 import { type Page, urlOf } from './pages.ts';
@@ -7,7 +7,7 @@ import { type Page, urlOf } from './pages.ts';
 /** Renders the Markdown of a page to HTML. */
 
 /** A part of a page, from one heading to the next one. The first one has the title of the page. */
-export interface Section {
+interface Section {
   /** The `id` of its heading. */
   anchor: string;
   heading: string;
@@ -17,7 +17,7 @@ export interface Section {
   text: string;
 }
 
-export interface RenderedPage {
+interface RenderedPage {
   html: string;
   sections: Section[];
 }
@@ -45,7 +45,7 @@ const unescapeHtml = (text: string): string =>
 const INLINE = /<\/?(?:a|b|code|del|em|i|span|strong|sub|sup)\b[^>]*>/g;
 
 /** The text of HTML that was made here. Words of different blocks do not become one. */
-export const textOf = (html: string): string =>
+const textOf = (html: string): string =>
   unescapeHtml(html.replaceAll(INLINE, '').replaceAll(/<[^>]*>/g, ' '))
     .replaceAll(/\s+/g, ' ')
     .trim();
@@ -69,8 +69,7 @@ export function resolveLink(root: string, from: string, link: string): string | 
 }
 
 /** The path from the root of the repository to what a link of a file names. */
-export const pathOf = (from: string, link: string): string =>
-  normalize(join(dirname(from), link.split('#')[0] ?? ''));
+export const pathOf = (from: string, link: string): string => join(dirname(from), link.split('#')[0] ?? '');
 
 /** Renders a page. @param toUrl where a link of the page leads; null if what it names is not served. */
 export function render(page: Page, toUrl: (link: string) => string | null): RenderedPage {

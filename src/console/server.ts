@@ -165,15 +165,7 @@ export function opsConsole(context: ConsoleContext, watched: Poller<Now>): Hono<
   const app = new Hono<ApiEnv>();
   app.onError((error, c) => answerErrorPage(error, c, runtime.log));
   return app
-    .use(
-      pageHeaders({
-        defaultSrc: ["'none'"],
-        scriptSrc: ["'self'"],
-        styleSrc: ["'self'"],
-        connectSrc: ["'self'"],
-        imgSrc: ["'self'", 'data:'],
-      }),
-    )
+    .use(pageHeaders())
     .use(inChosenZone(runtime.config.zone))
     .route('/assets', consoleAssets())
     .route('/zone', zoneRoute())

@@ -207,10 +207,18 @@ const requestLog = (log: Log) =>
 
 type Policy = NonNullable<NonNullable<Parameters<typeof secureHeaders>[0]>['contentSecurityPolicy']>;
 
-/** Security headers for HTML pages. The API's JSON needs none. @param policy sources that the page may load from. */
-export const pageHeaders = (policy: Policy) =>
+/**
+ * Security headers for HTML pages and their files. The API's JSON needs none.
+ * @param policy sources that the page may load from. By default its own host alone, and pictures that the page holds itself.
+ */
+export const pageHeaders = (policy: Policy = {}) =>
   secureHeaders({
     contentSecurityPolicy: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'", 'data:'],
+      connectSrc: ["'self'"],
       frameAncestors: ["'none'"],
       baseUri: ["'none'"],
       formAction: ["'self'"],

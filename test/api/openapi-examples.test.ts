@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { mapValues } from '../../src/api/openapi/shared.ts';
 import { createToken } from '../../src/customers/operator-tokens.ts';
 import { asOperator } from '../operators/support.ts';
 import { useSourcesDir, writeQuietly } from '../sources/folder-source.ts';
@@ -20,7 +21,7 @@ const WRITES = process.env.EXAMPLES === 'true';
 /** How long a comparison waits for the state that is compared. */
 let patienceMs = 90_000;
 
-/** What the background may have changed when a POST, PATCH or DELETE is answered. A GET is repeated until it is as expected. */
+/** Members that the background may change before a POST, PATCH or DELETE is answered. A GET is repeated until its answer is as expected. */
 const CHANGED_IN_BACKGROUND = new Set([
   ...['status', 'state', 'attempts', 'pending', 'delivered', 'failed', 'to_come', 'sent', 'left'],
   ...['received', 'inserted', 'rejected', 'statements', 'withdrawn', 'started_at', 'finished_at', 'due_at'],
@@ -137,7 +138,7 @@ function hasCursor(operationId: string): boolean {
   return names.includes('cursor') && names.includes('per_page');
 }
 
-/** What is done in the background may change an answer for a while. @returns what was had last, so that a comparison shows it. */
+/** Repeats a request, because work in the background may change its answer for a while. @returns the last answer, so that a comparison shows it. */
 async function repeat<T extends { isRight: boolean }>(tryOnce: () => Promise<T>): Promise<T> {
   const begin = performance.now();
   for (;;) {
@@ -175,9 +176,6 @@ async function send(
 
 const ask = async (operationId: string, asked?: Request): Promise<Json> =>
   (await request(operationId, asked)).body;
-
-const mapValues = <T, U>(values: Record<string, T>, map: (value: T) => U): Record<string, U> =>
-  Object.fromEntries(Object.entries(values).map(([name, it]) => [name, map(it)]));
 
 function placeOf(operationId: string): [template: string, method: string] {
   for (const [template, methods] of Object.entries<Json>(document.paths))
@@ -628,7 +626,7 @@ describe('the examples of /openapi.json', () => {
   });
 });
 
-/** What has no example, with the reason. */
+/** The parameters and bodies without an example, each with its reason. */
 const MISSING: string[] = [
   // The month's bank sends MT940, and a profile is for CSV and XLSX.
   'createImport query profile',

@@ -69,7 +69,10 @@ describe('/docs', () => {
           broken.push(`${from}: ${target}`);
       }
     expect(broken).toEqual([]);
-    for (const file of files) expect([file, (await service.call('GET', file)).status]).toEqual([file, 200]);
+    for (const file of files) {
+      const { status, headers } = await service.call('GET', file);
+      expect([file, status, headers.get('x-content-type-options')]).toEqual([file, 200, 'nosniff']);
+    }
   });
 
   it('says of files that are not served where they are', async () => {

@@ -1,10 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { foreignRequests, useBrowser } from './browser.ts';
+import { foreignRequests, useBrowser, type Visit } from './browser.ts';
 
 const service = useService({ roles: ['api'] });
 const browser = useBrowser();
+
+/** Opens the reference, and enters the API key of a new customer. */
+async function openAuthorized(): Promise<Visit> {
+  const { api_key: key } = await service.customer();
+  const visit = await browser.visit(`${service.url}/docs/api`);
+  const { page } = visit;
+  await page.locator('button.authorize').first().click();
+  await page.locator('.auth-container input').first().fill(key);
+  await page.locator('.auth-btn-wrapper button.authorize').first().click();
+  await page.locator('button.btn-done').first().click();
+  return visit;
+}
 
 describe('/docs/api in a browser', () => {
   it('shows every operation, can be opened, and loads nothing from elsewhere', async () => {
@@ -24,12 +36,7 @@ describe('/docs/api in a browser', () => {
   });
 
   it('tries out a request with the key that was entered', async () => {
-    const { api_key: key } = await service.customer();
-    const { page, faults } = await browser.visit(`${service.url}/docs/api`);
-    await page.locator('button.authorize').first().click();
-    await page.locator('.auth-container input').first().fill(key);
-    await page.locator('.auth-btn-wrapper button.authorize').first().click();
-    await page.locator('button.btn-done').first().click();
+    const { page, faults } = await openAuthorized();
     const banks = page.locator('.opblock-get', { hasText: 'List your banks' });
     await banks.locator('.opblock-summary-control').click();
     await banks.locator('button.execute').click();
@@ -42,12 +49,7 @@ describe('/docs/api in a browser', () => {
 
 describe('/docs/api with its header', () => {
   it('sends two POSTs with different idempotency keys, although the example is one', async () => {
-    const { api_key: key } = await service.customer();
-    const { page, faults } = await browser.visit(`${service.url}/docs/api`);
-    await page.locator('button.authorize').first().click();
-    await page.locator('.auth-container input').first().fill(key);
-    await page.locator('.auth-btn-wrapper button.authorize').first().click();
-    await page.locator('button.btn-done').first().click();
+    const { page, faults } = await openAuthorized();
     const create = page.locator('.opblock-post', { hasText: 'Create an API key' });
     await create.locator('.opblock-summary-control').click();
     const keys: (string | undefined)[] = [];

@@ -14,26 +14,30 @@ import { referencePages } from './reference.tsx';
 
 /** /docs: the guides. The build has made their contents from docs/*.md and the packages' READMEs (guides/main.ts). Here they get their frame. */
 
-/** What the build has made beside the pages: site.json. */
+/** The content of site.json, which the build writes beside the pages. */
 export interface Site {
   /** By the addresses of the pages. */
-  pages: Record<string, { title: string /** The headings of its second level. */; headings: Heading[] }>;
+  pages: Record<string, SitePage>;
   navigation: NavigationGroup[];
 }
 
-interface Heading {
-  anchor: string;
-  heading: string;
+interface SitePage {
+  title: string;
+  /** Those of the first and the second level, without the title. */
+  headings: { anchor: string; heading: string }[];
 }
 
 /** The pages for one kind of reader. */
 export interface NavigationGroup {
   heading: string;
-  pages: {
-    title: string;
-    url: string /** A page of a folder, below the page before it. */;
-    isPart: boolean;
-  }[];
+  pages: NavigationEntry[];
+}
+
+interface NavigationEntry {
+  title: string;
+  url: string;
+  /** Whether the page belongs to the page before it, and is shown below that. */
+  isPart: boolean;
 }
 
 const BUILT = join(INSTALLATION, 'dist/docs');
@@ -50,7 +54,7 @@ const filesIn = (folder: string) =>
   existsSync(folder) ? readdirSync(folder).map((name) => [name, join(folder, name)] as const) : [];
 
 /** Whether an entry of the navigation leads to a page, or into it. */
-const isAt = (entry: { url: string }, url: string) => entry.url.split('#')[0] === url;
+const isAt = (entry: NavigationEntry, url: string) => entry.url.split('#')[0] === url;
 
 function Navigation({ site, url }: { site: Site; url: string }) {
   return (
@@ -131,16 +135,12 @@ export function docsPages(audience: Audience): Hono<ApiEnv> {
     ...filesIn(join(BUILT, 'assets')),
     ...['frame.css', 'console.css'].map((name) => [name, join(PUBLIC, 'ops', name)] as const),
   ]);
-  const headers = pageHeaders({
-    defaultSrc: ["'none'"],
-    scriptSrc: ["'self'"],
-    styleSrc: ["'self'"],
-    imgSrc: ["'self'", 'data:'],
-    connectSrc: ["'self'"],
-  });
+  const headers = pageHeaders();
   const cacheControl = 'public, max-age=300';
   return new Hono<ApiEnv>()
     .route('/api', referencePages())
+    .use('/assets/*', headers)
+    .use('/images/*', headers)
     .route('/assets', serveFiles(assets, cacheControl))
     .route('/images', serveFiles(new Map(filesIn(join(BUILT, 'images'))), cacheControl))
     .get('/*', headers, async (c) => {

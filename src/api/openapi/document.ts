@@ -42,7 +42,7 @@ import { EVENT_NOTIFICATION } from './event-notification.ts';
 import { addExamples } from './examples.ts';
 import { type Audience, HEADERS } from './headers.ts';
 import { NOTIFICATION } from './notification.ts';
-import { type Paths, share } from './shared.ts';
+import { mapValues, type Paths, share } from './shared.ts';
 
 /** Builds /openapi.json from the descriptions of the routes. */
 
@@ -62,18 +62,17 @@ const GROUPS: Record<string, string> = {
   Health: 'For load balancers and monitoring.',
 };
 
-/** Those of operators come first in their document. */
+/** Those of operators come first in their document, which sends no notifications. */
+const { Notifications: _, ...OF_BOTH } = GROUPS;
 const GROUPS_OF_OPERATORS: Record<string, string> = {
   Customers: 'Who owns accounts, keys and webhooks.',
   'Webhook templates': 'One endpoint for many customers.',
   Operators: 'What is wrong, who did what, and the tokens of operators.',
-  ...GROUPS,
+  ...OF_BOTH,
 };
 
-const tagsOf = (groups: Record<string, string>, isUsed: (name: string) => boolean = () => true) =>
-  Object.entries(groups)
-    .filter(([name]) => isUsed(name))
-    .map(([name, description]) => ({ name, description }));
+const tagsOf = (groups: Record<string, string>) =>
+  Object.entries(groups).map(([name, description]) => ({ name, description }));
 
 const DOCUMENTATION = {
   info: {
@@ -168,7 +167,7 @@ const OF_OPERATORS = {
     securitySchemes: { bearer: DOCUMENTATION.components.securitySchemes.bearer },
   },
   security: [{ bearer: [] }],
-  tags: tagsOf(GROUPS_OF_OPERATORS, (name) => name !== 'Notifications'),
+  tags: tagsOf(GROUPS_OF_OPERATORS),
   webhooks: {},
 };
 
@@ -205,13 +204,7 @@ export async function createDocument(app: Hono<ApiEnv>, audience: Audience): Pro
   };
 }
 
-const exampled = (paths: Paths): Paths =>
-  Object.fromEntries(
-    Object.entries(paths).map(([path, methods]) => [
-      path,
-      Object.fromEntries(Object.entries(methods).map(([method, it]) => [method, addExamples(it)])),
-    ]),
-  );
+const exampled = (paths: Paths): Paths => mapValues(paths, (methods) => mapValues(methods, addExamples));
 
 /** Replaces schemas that have a name with references. @param names by the schemas as JSON. */
 function refer(value: unknown, names: ReadonlyMap<string, string>): unknown {

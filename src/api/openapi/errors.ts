@@ -7,7 +7,7 @@ import { type Audience, type HeaderName, headersOf, refer, type Traits } from '.
 
 const plainText = (description: string) => ({ type: 'string' as const, description });
 
-/** What is wrong with one value of a request. */
+/** The fault of one value of a request. */
 export const ISSUE_SCHEMA = {
   type: 'object' as const,
   required: ['path', 'message'],
@@ -165,7 +165,7 @@ function schemaOf(names: readonly ProblemName[]) {
     : { allOf: baseOf(others.length === 0 ? status : undefined), oneOf: schemas };
 }
 
-/** What each error with a status is. One schema alone, because openapi-python-client cannot merge a string with a constant. */
+/** The schema that all errors of a status share. It is a single one, because openapi-python-client cannot merge a string with a constant. */
 const baseOf = (status: number | undefined) => [
   { $ref: `#/components/schemas/${status === 422 ? 'ProblemWithErrors' : 'Problem'}` },
 ];

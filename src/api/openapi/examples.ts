@@ -22,7 +22,7 @@ for (const { query = {} } of Object.values(OPERATIONS))
     COMMON.set(name, known === undefined || known === value ? value : null);
   }
 
-/** Where a body stands in the document. */
+/** A body of a request or an answer in the document, by content types. */
 interface Body {
   content?: Record<string, object>;
 }
@@ -47,7 +47,7 @@ export function addExamples<T extends Operation>(operation: T): T {
   const { parameters, requestBody, responses } = operation;
   return {
     ...operation,
-    ...(parameters && { parameters: parameters.map((it) => withExample(it, request)) }),
+    ...(parameters && { parameters: parameters.map((it) => withOwnExample(it, request)) }),
     ...(requestBody && { requestBody: inJson(requestBody, body) }),
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, it]) => [status, inJson(it, answers[status])]),
@@ -55,7 +55,7 @@ export function addExamples<T extends Operation>(operation: T): T {
   };
 }
 
-function withExample<T extends Parameter>(parameter: T, { path, query, headers }: Partial<Example>): T {
+function withOwnExample<T extends Parameter>(parameter: T, { path, query, headers }: Partial<Example>): T {
   const { name, schema } = parameter;
   const texts: Record<string, string | undefined> = {
     path: path?.[name],

@@ -82,5 +82,6 @@ function refer(kind: 'parameters' | 'responses', value: object, text: string, na
   return component === undefined ? value : { $ref: `#/components/${kind}/${component.name}` };
 }
 
-const mapValues = <T, U>(values: Record<string, T>, map: (value: T) => U): Record<string, U> =>
+/** The same object with other values. */
+export const mapValues = <T, U>(values: Record<string, T>, map: (value: T) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value)]));

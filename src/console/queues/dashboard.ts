@@ -42,7 +42,6 @@ export function queueDashboard(runtime: Runtime): Hono<ApiEnv> {
         // bull-board writes its configuration and some styles into the page.
         scriptSrc: ["'self'", "'unsafe-inline'"],
         styleSrc: ["'self'", "'unsafe-inline'"],
-        imgSrc: ["'self'", 'data:'],
         // Its page sets a <base> for the paths of its files.
         baseUri: ["'self'"],
       }),

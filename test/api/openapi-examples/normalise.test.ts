@@ -12,7 +12,7 @@ const MOVEMENT = {
   description: 'A',
 };
 
-/** What examples are made of, at a moment, by a service that takes so long. */
+/** Answers of a service that is called at a moment, and takes some time for each. */
 function answersAt(now: string, tookMs: number) {
   const later = new Date(Date.parse(now) + tookMs).toISOString().replace(/T/, ' ').slice(0, 19);
   const istanbul = new Date(Date.parse(now) + 3 * 3_600_000).toISOString().replace(/T/, ' ').slice(0, 19);

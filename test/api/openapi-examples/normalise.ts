@@ -41,11 +41,11 @@ interface Secret {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What is known of the month so far. */
+/** The names and moments that stand for those of the service so far. */
 export class Normaliser {
   /** The month's moments, by the thing and its member. */
   #moments = new Map<string, number>();
-  /** What stands in place of random texts. */
+  /** The replacements of random texts. */
   #texts = new Map<string, string>();
   #clock = Date.UTC(2025, 10, 3, 6, 30);
   #apiSecret: Secret | undefined;
@@ -56,7 +56,7 @@ export class Normaliser {
     this.#receiver = receiver;
   }
 
-  /** What is known after a trial may be thrown away with the copy. */
+  /** A copy for a trial, which may be thrown away. */
   copy(): Normaliser {
     const copy = new Normaliser(this.#receiver);
     copy.#moments = new Map(this.#moments);
