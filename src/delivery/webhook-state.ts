@@ -216,8 +216,15 @@ async function readBatches(sql: Sql, rows: readonly Row[]): Promise<Map<string, 
       matched_through: row.matched_through,
     })),
   );
-  return new Map(found.map(({ id, seconds }) => [id, Math.max(0, (waitOf.get(id) ?? 0) - seconds * 1_000)]));
+  return new Map(found.map(({ id, seconds }) => [id, batchIn(waitOf.get(id) ?? 0, seconds * 1_000)]));
 }
+
+/**
+ * How long a batch that is not full still waits. Its first movement may have waited less than 0 ms: the movement was stored before the clock was
+ * set back, or after one that was. Then the batch is due, because nothing says how long it has waited. Milliseconds.
+ */
+const batchIn = (waitMs: number, waitedMs: number): number =>
+  waitedMs < 0 ? 0 : Math.max(0, waitMs - waitedMs);
 
 /** If the filter has not changed beyond the cursor, the webhook's own row gives the filter. The log holds no events. */
 function toRanges({ event, ...row }: Row, filters: readonly FilterRow[]): LogFilter[] {

@@ -196,6 +196,19 @@ describe('the state of webhooks', () => {
     expect(states.map((state) => state?.retryIn)).toEqual([about(60_000), about(600_000), null]);
   });
 
+  it.each([
+    ['waits for more', 'NOW(6)', about(60_000)],
+    ['has waited long enough', 'NOW(6) - INTERVAL 1 HOUR', 0],
+    ['was stored before the clock was set back, and is due', 'NOW(6) + INTERVAL 1 HOUR', 0],
+  ])('says of a batch that it %s', async (_, storedAt, expected) => {
+    const batch = { batch: { max: 40, wait_ms: 60_000 } };
+    const { webhook, store } = await createSubscriber(service, NOWHERE, batch);
+    const [id] = await store(1);
+    const { database } = service.runtime;
+    await database.query(`UPDATE transactions SET date_readed = ${storedAt} WHERE id = ?`, [id]);
+    expect((await readState(webhook.id)).batchIn).toEqual(expected);
+  });
+
   it('says whether a replay is unfinished', async () => {
     const { webhookIds, webhook } = await createSubscriber(service, NOWHERE, {}, {});
     const { database } = service.runtime;
