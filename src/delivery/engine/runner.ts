@@ -37,7 +37,7 @@ const MAX_LINGERING = 4_000;
 /** While the DNS servers are silent, a webhook looks again after this long. Milliseconds. */
 const DNS_WAIT = 5 * SECOND;
 
-/** Two reads of the same due time give slightly different waits. Smaller differences than this are ignored. Milliseconds. */
+/** Two reads of the same due time give slightly different moments. Smaller differences than this are ignored. Milliseconds. */
 const WAIT_TOLERANCE = 100;
 
 const ownerOf = ({ settings: { id, customer_id, template_id } }: WebhookState) => ({
@@ -198,14 +198,16 @@ export function createRunner({
   };
 
   /**
-   * BullMQ keeps only the last job that is added while one is active, so this job may replace the job of a wake-up. The cause of the
-   * wake-up was committed before, so another read of the state finds it.
+   * BullMQ keeps only the last job that is added while one is active, so each job that is added here may replace the job of a wake-up. The cause
+   * of the wake-up was committed before, so another read of the state finds it. A job that
+   * comes earlier than the one before is added in the same way.
    */
   async function leaveJob(webhookId: string, wait: number): Promise<void> {
+    const dueAt = clock.now() + wait;
     await jobs.add(webhookId, wait);
     if (wait === 0) return;
     const state = await webhooks.readState(webhookId);
     const next = state === null ? null : waitBeforeSending(state);
-    if (next !== null && next < wait - WAIT_TOLERANCE) await jobs.add(webhookId, next);
+    if (next !== null && clock.now() + next < dueAt - WAIT_TOLERANCE) await leaveJob(webhookId, next);
   }
 }

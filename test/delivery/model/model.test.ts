@@ -30,6 +30,9 @@ const SEED = process.env.MODEL_SEED === undefined ? Date.now() % 2 ** 31 : Numbe
 const FIXED_SEED = 11;
 const RARE = [555, 906, 2_184, 2_408, 4_818];
 
+/** A wake-up, whose job was replaced by a later one. */
+const REPLACED_WAKE_UP = { seed: 738_043_954, schedule: 38_042 };
+
 const all = fc.asyncProperty(schedules, (schedule) => simulate(schedule));
 const withdrawing = fc.asyncProperty(withdrawingSchedules, (schedule) => simulate(schedule));
 
@@ -61,6 +64,8 @@ it(
 it('the delivery engine keeps its guarantees in fixed schedules, including those that failed in the past', async () => {
   await check(FIXED_SEED, { numRuns: 100 });
   for (const schedule of RARE) await check(FIXED_SEED, { numRuns: 1, path: String(schedule - 1) });
+  const { seed, schedule } = REPLACED_WAKE_UP;
+  await check(seed, { numRuns: 1, path: String(schedule - 1) });
 });
 
 /** The smallest schedule that fails, what happened in it, and what was wrong. */
