@@ -57,7 +57,7 @@ export async function repair({
 
 /**
  * Waits until every import and withdrawal is done and no delivery is pending, making retries due meanwhile. A webhook with a rate limit and a backlog may
- * take long, but it makes progress.
+ * take long, but it makes progress. Two looks in a row must find nothing: while one look counts, a file may become an import, and be in neither count.
  * @returns what is left when it has not become less for `limit` seconds.
  */
 export async function waitForCompletion(
@@ -68,6 +68,7 @@ export async function waitForCompletion(
   const folders = customers.map(({ folder }) => folder);
   let end = performance.now() + limit * SECOND;
   let least = Number.POSITIVE_INFINITY;
+  let wasDone = false;
   for (;;) {
     const left = { ...(await readLeft(sql)), files: await countFiles(sql, folders) };
     const count = left.imports + left.withdrawals + left.deliveries + left.files;
@@ -75,7 +76,9 @@ export async function waitForCompletion(
       least = count;
       end = performance.now() + limit * SECOND;
     }
-    if (count === 0 || performance.now() > end) return left;
+    const isDone = count === 0;
+    if ((isDone && wasDone) || performance.now() > end) return left;
+    wasDone = isDone;
     // After a deadlock, the next round tries again.
     for (const statement of LET_TIME_PASS) await sql.query(statement).catch(() => {});
     await sleep(LOOK_EVERY, undefined, { signal });
