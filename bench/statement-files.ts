@@ -14,7 +14,17 @@ import {
 /** The account of the benchmark's statements. */
 export const STATEMENT_IBAN = 'TR320010009999901234567890';
 
-const ACCOUNT: FileAccount = { iban: STATEMENT_IBAN, currency: 'TRY' };
+/** CFONB 120 and Norma 43 name the account as banks of France and Spain do. */
+const IBANS_OF_COUNTRIES: Partial<Record<FileFormat, string>> = {
+  cfonb120: 'FR7630006000011234567890189',
+  norma43: 'ES9121000418450200051332',
+};
+
+/** The IBAN of the account that a file of the benchmark is of. */
+export const ibanIn = (format: FileFormat | 'ndjson'): string =>
+  (format === 'ndjson' ? undefined : IBANS_OF_COUNTRIES[format]) ?? STATEMENT_IBAN;
+
+const accountIn = (format: FileFormat): FileAccount => ({ iban: ibanIn(format), currency: 'TRY' });
 
 /** A statement of a day, or of a page of it. */
 export interface FileDay extends BenchDay {
@@ -30,14 +40,11 @@ interface Renderer {
   end?(last: BenchDay): string;
 }
 
-export const TEXT_FORMATS = ['mt940', 'camt', 'ofx', 'csv', 'bai2', 'coda'] as const;
+export const TEXT_FORMATS = ['mt940', 'camt', 'ofx', 'csv', 'bai2', 'coda', 'cfonb120', 'norma43'] as const;
 export type TextFormat = (typeof TEXT_FORMATS)[number];
-/** They name an account as banks of one country do, so that the benchmark's account is none of theirs. */
-export const COUNTRY_FORMATS = ['cfonb120', 'norma43'] as const;
-export type CountryFormat = (typeof COUNTRY_FORMATS)[number];
 /** Reports of a day so far. */
 export const REPORT_FORMATS = ['mt942', 'camt.052'] as const;
-export type FileFormat = TextFormat | CountryFormat | (typeof REPORT_FORMATS)[number];
+export type FileFormat = TextFormat | (typeof REPORT_FORMATS)[number];
 
 const compact = (date: string): string => date.replaceAll('-', '');
 const comma = (amount: string): string => amount.replace('.', ',');
@@ -198,14 +205,14 @@ export function renderDays(format: FileFormat, days: readonly FileDay[], account
  * @param entries how many in all. @param perDay how many of each day.
  */
 export function* renderFile(
-  format: TextFormat | CountryFormat | 'ndjson',
+  format: TextFormat | 'ndjson',
   { entries, perDay, accountId = '' }: { entries: number; perDay: number; accountId?: string },
 ): Generator<string> {
   if (format === 'ndjson') {
     for (const day of makeDays(entries, perDay)) yield renderNdjson(day.entries, accountId);
     return;
   }
-  const { begin = '', day, end } = RENDERERS[format](ACCOUNT);
+  const { begin = '', day, end } = RENDERERS[format](accountIn(format));
   yield begin;
   let last: BenchDay | null = null;
   for (last of makeDays(entries, perDay)) yield day(last);
@@ -235,7 +242,7 @@ const encoder = new TextEncoder();
 
 /** Renders a workbook with the columns of the CSV file. It is in memory as a whole. */
 export const renderWorkbook = (entries: number, perDay: number): Uint8Array =>
-  renderWorkbookOf([...makeDays(entries, perDay)], ACCOUNT);
+  renderWorkbookOf([...makeDays(entries, perDay)], accountIn('csv'));
 
 export function renderWorkbookOf(days: readonly BenchDay[], { iban }: FileAccount): Uint8Array {
   const cell = (text: string) => `<c t="inlineStr"><is><t>${text}</t></is></c>`;

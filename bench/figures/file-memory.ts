@@ -4,7 +4,7 @@ import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import type { Installation } from '../installation.ts';
 import { untilDone } from '../load.ts';
 import { emptyTables } from '../movement-tables.ts';
-import { renderFile, STATEMENT_IBAN, TEXT_FORMATS, type TextFormat } from '../statement-files.ts';
+import { ibanIn, renderFile, TEXT_FORMATS, type TextFormat } from '../statement-files.ts';
 import { forgetPeak, memoryOf } from '../usage.ts';
 
 const ROLES = ['api 1', 'importer'];
@@ -19,6 +19,8 @@ const LARGE: Record<TextFormat, number> = {
   ofx: 200,
   bai2: 200,
   coda: 200,
+  cfonb120: 200,
+  norma43: 200,
 };
 
 /**
@@ -53,7 +55,7 @@ async function importFile(
 ): Promise<Measured[]> {
   const { customer, pids, runtime, url } = installation;
   const { api_key: key, accountId } = await customer();
-  await runtime.database.query('UPDATE accounts SET iban = ? WHERE id = ?', [STATEMENT_IBAN, accountId]);
+  await runtime.database.query('UPDATE accounts SET iban = ? WHERE id = ?', [ibanIn(format), accountId]);
   const entries = Math.floor((megabytes * MB) / bytesPerEntry(format));
   for (const role of ROLES) await forgetPeak(pids[role] ?? 0);
 

@@ -7,13 +7,7 @@ import type { Installation } from '../installation.ts';
 import { requireEqual, untilDone } from '../load.ts';
 import { emptyTables } from '../movement-tables.ts';
 import { type Process, startProcess } from '../processes.ts';
-import {
-  renderFile,
-  renderWorkbook,
-  STATEMENT_IBAN,
-  TEXT_FORMATS,
-  type TextFormat,
-} from '../statement-files.ts';
+import { ibanIn, renderFile, renderWorkbook, TEXT_FORMATS, type TextFormat } from '../statement-files.ts';
 import type { ReadTask, ReadTime, Way } from '../statement-reader.ts';
 
 /** Entries of a day, in the files that are read. */
@@ -158,7 +152,7 @@ async function storeFile(
 ): Promise<{ first: number; again: number }> {
   const { call, customer, runtime } = installation;
   const { api_key: key, accountId } = await customer();
-  await runtime.database.query('UPDATE accounts SET iban = ? WHERE id = ?', [STATEMENT_IBAN, accountId]);
+  await runtime.database.query('UPDATE accounts SET iban = ? WHERE id = ?', [ibanIn(format), accountId]);
   const body = [...renderFile(format, { entries: rows, perDay, accountId })].join('');
   const type = format === 'ndjson' ? 'application/x-ndjson' : 'application/octet-stream';
   const send = async (inserted: number) => {
