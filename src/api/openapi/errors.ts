@@ -1,7 +1,7 @@
 import { PROBLEM_TYPE } from '../../http/app.ts';
 import { PROBLEMS, type ProblemName } from '../../platform/problem.ts';
 import { MAX_ISSUES } from '../../platform/validation.ts';
-import { type Audience, type HeaderName, headersOf, refer, type Traits } from './headers.ts';
+import { type Audience, type HeaderName, headersOf, refer } from './headers.ts';
 
 /** The errors of the API, for /openapi.json. */
 
@@ -115,9 +115,9 @@ const GENERAL = new Set<ProblemName>([
 
 /**
  * The answers with errors, by status. Several problems may share a status. A status with general errors alone is part of `default`.
- * @param isOpen whether everybody may call the route. It has no `default`.
+ * @param isLimited as of `headersOf`. @param isOpen whether everybody may call the route. It has no `default`.
  */
-export function problemsOf(names: readonly ProblemName[], traits: Traits, isOpen: boolean) {
+export function problemsOf(names: readonly ProblemName[], isLimited: boolean, isOpen: boolean) {
   const all = [...new Set(names)];
   const byStatus = new Map<number, ProblemName[]>();
   for (const name of all) {
@@ -129,7 +129,7 @@ export function problemsOf(names: readonly ProblemName[], traits: Traits, isOpen
     ...Object.fromEntries(
       listed.map(([status, those]) => {
         const description = those.map((name) => PROBLEMS[name].title).join('; ');
-        return [status, answerOf(those, description, headersOf(status, traits))];
+        return [status, answerOf(those, description, headersOf(status, isLimited))];
       }),
     ),
     ...(isOpen
@@ -138,7 +138,7 @@ export function problemsOf(names: readonly ProblemName[], traits: Traits, isOpen
           default: answerOf(
             all.filter(isGeneral),
             'Another error. The type says which.',
-            headersOf('default', traits),
+            headersOf('default', isLimited),
           ),
         }),
   };

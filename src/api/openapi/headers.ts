@@ -44,10 +44,6 @@ export const HEADERS = {
     'attachment; filename="movements-2025-11-01-2025-11-30.csv"',
   ),
   Location: text('The path of what was created.', '/v1/imports/1', true),
-  'Cache-Control': text(
-    'no-store where an answer may hold a secret, or the request changes something, so that it must not be cached. A stream has no-transform, too: what compresses it would hold events back.',
-    'no-store',
-  ),
 };
 
 export type HeaderName = keyof typeof HEADERS;
@@ -60,19 +56,13 @@ const RETRIABLE = new Set([409, 429, 503]);
 /** Who uses a listener: customers with API keys, or operators with tokens, who act for customers too. */
 export type Audience = 'customers' | 'operators';
 
-/** The facts about a route that decide which headers its answers have. */
-export interface Traits {
-  /** The answer tells how many requests the API key has left. */
-  limited: boolean;
-  /** An answer may hold a secret, the route's own or one stored for an Idempotency-Key; or the request changes something. */
-  uncached: boolean;
-}
-
-/** The headers of an answer with this status, or of one with any error. */
-export const headersOf = (status: number | 'default', { limited, uncached }: Traits): HeaderName[] => [
-  ...(uncached ? (['Cache-Control'] as const) : []),
+/**
+ * The headers of an answer with this status, or of one with any error. `Cache-Control` is for caches, which do not read the document.
+ * @param isLimited whether the answer tells how many requests the API key has left.
+ */
+export const headersOf = (status: number | 'default', isLimited: boolean): HeaderName[] => [
   'X-Request-Id',
-  ...(limited ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
+  ...(isLimited ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
   ...(status === 401 || status === 'default' ? (['WWW-Authenticate'] as const) : []),
   ...(status === 'default' || RETRIABLE.has(status) ? (['Retry-After'] as const) : []),
 ];

@@ -124,8 +124,7 @@ export function describe(route: RouteDescription, audience: Audience) {
   const { answer, body, path, query, scope, role } = route;
   const idempotent = route.idempotent !== undefined;
   const open = scope === undefined && role === undefined;
-  const uncached = idempotent || answer.secrets !== undefined || route.changes === true;
-  const traits = { uncached, limited: !open && audience === 'customers' };
+  const isLimited = !open && audience === 'customers';
   const headers = {
     ...(audience === 'operators' && scope !== undefined ? CUSTOMER_PARAMETER : {}),
     ...(idempotent ? IDEMPOTENCY_KEY_PARAMETER : route.headers),
@@ -134,7 +133,7 @@ export function describe(route: RouteDescription, audience: Audience) {
   const isPaged = query !== undefined && 'per_page' in query.entries;
   // A route may answer 200 with a page, and something else with 202.
   const pageHeaders = (of: number): HeaderName[] => (isPaged && of === 200 ? ['Link'] : []);
-  const ofAnswer = [...headersOf(status, traits), ...pageHeaders(status), ...(answer.headers ?? [])];
+  const ofAnswer = [...headersOf(status, isLimited), ...pageHeaders(status), ...(answer.headers ?? [])];
   return describeRoute({
     operationId: route.operationId,
     tags: [route.tag],
@@ -162,12 +161,12 @@ export function describe(route: RouteDescription, audience: Audience) {
         Object.entries(answer.statuses ?? {}).map(([other, it]) => {
           const { description, schema } =
             typeof it === 'string' ? { description: it, schema: answer.schema } : it;
-          const headers = refer([...headersOf(Number(other), traits), ...pageHeaders(Number(other))]);
+          const headers = refer([...headersOf(Number(other), isLimited), ...pageHeaders(Number(other))]);
           return [other, { description, headers, content: contentOf({ 'application/json': schema }) }];
         }),
       ),
       // The same of all routes, so that the document has each error once.
-      ...problemsOf(namesOf(route, audience), { ...traits, uncached: !open }, open),
+      ...problemsOf(namesOf(route, audience), isLimited, open),
     },
   });
 }

@@ -46,7 +46,7 @@ const listing = <Query extends QuerySchema>(query: Query) => ({
   answer: {
     schema: v.object({ transactions: v.array(TransactionView) }),
     description: 'A page of movements.',
-    headers: ['Ledgerbell-Searched-Through', 'Cache-Control', 'Content-Disposition'] as const,
+    headers: ['Ledgerbell-Searched-Through', 'Content-Disposition'] as const,
     stream: CSV_TYPE,
   },
   problems: ['overloaded'] as const,
