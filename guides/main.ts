@@ -26,7 +26,7 @@ export function buildGuides(root: string, folder: string): void {
       headings: headings.map(({ anchor, heading }) => ({ anchor, heading })),
     };
     if (!isSearched(page)) continue;
-    for (const [at, { anchor, heading, text }] of sections.entries()) {
+    for (const [at, { anchor, heading, text, names }] of sections.entries()) {
       id += 1;
       const url = at === 0 ? page.url : `${page.url}#${anchor}`;
       index.add({
@@ -35,7 +35,7 @@ export function buildGuides(root: string, folder: string): void {
         page: page.title,
         heading,
         text,
-        excerpt: text.slice(0, 160),
+        names: names.join(' '),
         weight: weightOf(page),
       });
     }

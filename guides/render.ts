@@ -15,6 +15,8 @@ interface Section {
   level: number;
   /** What it says, without marks. Code is included. */
   text: string;
+  /** The names that its tables explain, such as those of variables. */
+  names: string[];
 }
 
 interface RenderedPage {
@@ -49,6 +51,12 @@ const textOf = (html: string): string =>
   unescapeHtml(html.replaceAll(INLINE, '').replaceAll(/<[^>]*>/g, ' '))
     .replaceAll(/\s+/g, ' ')
     .trim();
+
+/** The names in code with which the rows of a table begin. */
+const namesIn = ({ rows }: Tokens.Table): string[] =>
+  rows.flatMap(([first]) =>
+    (first?.tokens ?? []).flatMap((token) => (token.type === 'codespan' ? [String(token.text)] : [])),
+  );
 
 /**
  * Where a link of a page leads on /docs.
@@ -85,7 +93,7 @@ export function render(page: Page, toUrl: (link: string) => string | null): Rend
         const heading = textOf(html);
         const anchor = slugger.slug(heading);
         const isTitle = sections.length === 0;
-        sections.push({ anchor, heading, level: depth, text: '' });
+        sections.push({ anchor, heading, level: depth, text: '', names: [] });
         if (isTitle) return `<h1 id="${anchor}">${html}</h1>\n`;
         return `<h${depth} id="${anchor}"><a href="#${anchor}">${html}</a></h${depth}>\n`;
       },
@@ -122,6 +130,7 @@ export function render(page: Page, toUrl: (link: string) => string | null): Rend
       const block = marked.parser([token]);
       const section = sections.at(-1);
       if (token.type !== 'heading' && section !== undefined) section.text += ` ${textOf(block)}`;
+      if (token.type === 'table') section?.names.push(...namesIn(token as Tokens.Table));
       return block;
     })
     .join('');

@@ -1,18 +1,16 @@
 import type MiniSearch from 'minisearch';
-import type { Options } from 'minisearch';
+import type { Options, SearchResult } from 'minisearch';
 
 /** The search of /docs: how the build makes the index, and how a browser asks it. Browsers load this file as it is compiled. */
 
 /** A part of a page that can be found. */
 export interface Found {
-  /** How much its page counts beside others. */
-  weight: number;
   /** Its page and its place within it. */
   url: string;
   /** The title of its page. */
   page: string;
   heading: string;
-  /** Its first words. */
+  /** Its words around those that were found. */
   excerpt: string;
 }
 
@@ -39,9 +37,12 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   tutorial: 'minutes',
 };
 
-/** Words, and beside the parts of a name such as `PUBLIC_URL` the name as a whole. `C#` and `C++` are words. */
+/** `C#` and `C++` are words. */
+const WORD = /[\p{L}\p{N}]+(?:\+\+|#(?!\p{L}))?/gu;
+
+/** Words, and beside the parts of a name such as `PUBLIC_URL` the name as a whole. */
 const tokenize = (text: string): string[] => [
-  ...(text.match(/[\p{L}\p{N}]+(?:\+\+|#(?!\p{L}))?/gu) ?? []),
+  ...(text.match(WORD) ?? []),
   ...(text.match(/[\p{L}\p{N}]+(?:_[\p{L}\p{N}]+)+/gu) ?? []),
 ];
 
@@ -60,22 +61,51 @@ function stem(word: string): string | null {
 /** What both sides must say in the same way. */
 export const OPTIONS: Options = {
   idField: 'id',
-  fields: ['page', 'heading', 'text'],
-  storeFields: ['url', 'page', 'heading', 'excerpt', 'weight'],
+  fields: ['page', 'heading', 'names', 'text'],
+  storeFields: ['url', 'page', 'heading', 'text', 'weight'],
   tokenize,
   processTerm: stem,
 };
+
+/** Characters of an excerpt, and of them those before the first word that was found. */
+const EXCERPT = 160;
+const BEFORE = 40;
+
+/** The words around those of a text that were found, where most of them stand together. @param terms that were found, as `stem` makes them. */
+function excerptOf(text: string, terms: readonly string[]): string {
+  const hits = [...text.matchAll(WORD)].flatMap(({ 0: word, index }) => {
+    const term = stem(word);
+    return term !== null && terms.includes(term) ? [{ term, index }] : [];
+  });
+  let [best, most] = [0, 0];
+  for (const [at, { index }] of hits.entries()) {
+    const together = new Set<string>();
+    for (let next = at; (hits[next]?.index ?? Infinity) < index + EXCERPT - BEFORE; next += 1)
+      together.add(hits[next]?.term ?? '');
+    if (together.size > most) [best, most] = [index, together.size];
+  }
+  const start = best <= BEFORE ? 0 : text.indexOf(' ', best - BEFORE) + 1;
+  const end = start + EXCERPT >= text.length ? text.length : text.lastIndexOf(' ', start + EXCERPT);
+  return `${start === 0 ? '' : '… '}${text.slice(start, end)}${end === text.length ? '' : ' …'}`;
+}
 
 /** Finds the sections that fit a text best, the best one first. All words first; a word may be a beginning of one. */
 export function find(index: MiniSearch, text: string): Found[] {
   const query = text.slice(0, 200);
   const options = {
-    boost: { page: 4, heading: 3 },
+    boost: { page: 4, heading: 3, names: 3 },
     prefix: (term: string) => term.length > 2,
     boostDocument: (_id: unknown, _term: string, fields?: Record<string, unknown>) =>
       Number(fields?.weight ?? 1),
   };
   const all = index.search(query, { ...options, combineWith: 'AND' });
   const hits = all.length > 0 ? all : index.search(query, { ...options, fuzzy: 0.2, combineWith: 'OR' });
-  return hits.slice(0, 20) as unknown as Found[];
+  return hits.slice(0, 20).map(toFound);
 }
+
+const toFound = ({ url, page, heading, text, terms }: SearchResult): Found => ({
+  url,
+  page,
+  heading,
+  excerpt: excerptOf(text, terms),
+});

@@ -55,6 +55,7 @@ describe('/docs in a browser', () => {
     ['CSV profile', '/docs/formats/csv#profiles-of-this-project'],
     ['behind a firewall', '/docs/receiving/pull'],
     ['load balancer', '/docs/production#several-machines'],
+    ['ALLOW_PRIVATE_ENDPOINTS', '/docs/configuration'],
     // In other words than those of the guides.
     ['pagination', '/docs/listing-movements#the-next-page'],
     ['quickstart', '/docs/overview#five-minutes'],
@@ -65,6 +66,14 @@ describe('/docs in a browser', () => {
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.waitForURL(service.url + url);
+  });
+
+  it('shows the words around those that were found', async () => {
+    const { page } = await browser.visit(`${service.url}/docs`);
+    await search(page, 'load balancer');
+    const excerpts = await page.locator('.found small').allTextContents();
+    expect(excerpts[0]).toMatch(/^… .*load balancer.* …$/);
+    expect(Math.max(...excerpts.map((it) => it.length))).toBeLessThan(170);
   });
 
   it('shows what is searched as text, and says when nothing is found', async () => {
