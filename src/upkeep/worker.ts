@@ -4,7 +4,7 @@ import { reportFailedDeliveries } from '../delivery/report-failed-deliveries.ts'
 import { reportFailingWebhooks } from '../delivery/report-failing-webhooks.ts';
 import { reportStalledDeliveries } from '../delivery/report-stalled-deliveries.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
-import { reportStuckImports } from '../intake/imports.ts';
+import { reportStuckImports } from '../intake/stuck-imports.ts';
 import { reconcileImports } from '../intake/worker.ts';
 import { dropDeadUploads } from '../ledger/earlier-uploads.ts';
 import { makeSegments } from '../movements/segments.ts';

@@ -1,7 +1,8 @@
 import { showAmount } from '../../packages/statements/src/amounts.ts';
 import type { ProcessSeen } from '../database/processes.ts';
 import type { Sql } from '../database/transaction.ts';
-import { MAX_CRASHES, STUCK_IMPORTS } from '../intake/imports.ts';
+import { MAX_CRASHES } from '../intake/failed-imports.ts';
+import { STUCK_IMPORTS } from '../intake/stuck-imports.ts';
 import { formatDuration, timesInARow } from '../platform/text.ts';
 import { type SourceSummary, SUMMARY_COLUMNS } from '../sources/find-source.ts';
 import { countRunning } from './servers.ts';

@@ -68,7 +68,7 @@ it.each([
     'intake/importer/chunks.ts',
     'MAX_LISTED = 10_000;',
   ],
-  ['Runs that end at the same place', '10', 'intake/imports.ts', 'MAX_CRASHES = 10;'],
+  ['Runs that end at the same place', '10', 'intake/failed-imports.ts', 'MAX_CRASHES = 10;'],
   ['Operational events of one type', '100', 'delivery/operational-event.ts', 'MOST_PER_HOUR = 100;'],
   ['Failed runs of a source until', '3', 'sources/runs/finish-run.ts', 'FAILURES = 3;'],
   ['Interval of a source', '10 s to 31 days', 'sources/source-schedule.ts', 'SHORTEST = 10 * UNITS.s;'],

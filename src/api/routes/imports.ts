@@ -4,6 +4,7 @@ import { findGapsBefore } from '../../books/import-gaps.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { readId, readQuery } from '../../http/input.ts';
 import { BEYOND_NEWEST, linkNext, paging } from '../../http/paging.ts';
+import { retryImport } from '../../intake/failed-imports.ts';
 import {
   findImportDuplicates,
   findImportErrors,
@@ -14,7 +15,7 @@ import {
   viewImports,
   WarningView,
 } from '../../intake/import-view.ts';
-import { findImport, listImports, retryImport } from '../../intake/imports.ts';
+import { findImport, listImports } from '../../intake/imports.ts';
 import type { FileReader } from '../../intake/parser-threads.ts';
 import { LISTED_REASONS } from '../../ledger/row-fate.ts';
 import { Count, IdView, withExample } from '../../platform/validation.ts';

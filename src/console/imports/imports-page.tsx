@@ -7,6 +7,7 @@ import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
+import { MAX_CRASHES } from '../../intake/failed-imports.ts';
 import { findImportFiles, type ImportFile, type ImportIssue, readIssues } from '../../intake/import-view.ts';
 import {
   findImport,
@@ -15,7 +16,6 @@ import {
   type ImportRow,
   type ImportStatus,
   listImports,
-  MAX_CRASHES,
 } from '../../intake/imports.ts';
 import type { WithdrawalRow } from '../../intake/withdrawal-view.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';

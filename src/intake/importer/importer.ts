@@ -11,7 +11,7 @@ import type { Log } from '../../platform/log.ts';
 import type { ImportMetrics } from '../../platform/metrics.ts';
 import { Problem } from '../../platform/problem.ts';
 import { type Span, type Tracing, toSpanError } from '../../platform/tracing.ts';
-import { failUnreadable, giveUp, MAX_CRASHES } from '../imports.ts';
+import { failUnreadable, giveUp, MAX_CRASHES } from '../failed-imports.ts';
 import { TooMuchToCompareError } from '../known/decide-safely.ts';
 import { KnownDaysError, OutdatedIdentitiesError } from '../known/entry.ts';
 import { createFileEntries } from '../known/file-entries.ts';

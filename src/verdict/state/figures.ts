@@ -1,7 +1,8 @@
 import type { Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import { readWaitingWebhooks } from '../../delivery/waiting-webhooks.ts';
-import { MAX_CRASHES, STUCK_IMPORTS } from '../../intake/imports.ts';
+import { MAX_CRASHES } from '../../intake/failed-imports.ts';
+import { STUCK_IMPORTS } from '../../intake/stuck-imports.ts';
 import { type Circuit, circuitOf } from '../../webhook-record/circuit.ts';
 import { pendingOf } from '../../webhook-record/pending.ts';
 import { joinSettings, statusOf } from '../../webhook-record/record.ts';

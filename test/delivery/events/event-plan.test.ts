@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { readRetries } from '../../../src/delivery/engine/retries.ts';
 import { recordEvent } from '../../../src/delivery/operational-event.ts';
 import { reportFailedDeliveries } from '../../../src/delivery/report-failed-deliveries.ts';
-import { reportStuckImports } from '../../../src/intake/imports.ts';
+import { reportStuckImports } from '../../../src/intake/stuck-imports.ts';
 import { dispatchEvents } from '../../../src/upkeep/events/dispatch-events.ts';
 import { watchOwnReads, watchReads } from '../../support/reads.ts';
 import { useOwnService } from '../../support/service.ts';

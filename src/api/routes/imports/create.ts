@@ -16,13 +16,8 @@ import {
   requireMediaType,
   streamBytes,
 } from '../../../http/input.ts';
-import {
-  type Accepted,
-  type CheckedMovements,
-  createAcceptance,
-  type PlacedMovement,
-  readAccepted,
-} from '../../../intake/accept.ts';
+import { type Accepted, createAcceptance, readAccepted } from '../../../intake/accept.ts';
+import type { CheckedMovements, PlacedMovement } from '../../../intake/account-check.ts';
 import { DryRunView } from '../../../intake/dry-run-view.ts';
 import { createDryRuns } from '../../../intake/dry-runs.ts';
 import { ImportView, viewImport } from '../../../intake/import-view.ts';
