@@ -6,6 +6,7 @@ import { Count, IdView, withExample } from '../platform/validation.ts';
 import { ContentView, StoredView, viewContent, viewStoredMovement } from './conflict-view.ts';
 import type { DryAccount } from './dry-run/dry-accounts.ts';
 import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run/dry-run.ts';
+import { IssueView, WarningView } from './import-view.ts';
 
 /** The answer to a dry run of an import. */
 
@@ -77,25 +78,8 @@ export const DryRunView = v.object({
     ),
     first('rows that are not rejected'),
   ),
-  errors: v.pipe(
-    v.array(
-      withExample(v.object({ line: Count, path: v.string(), message: v.string() }), {
-        line: 2,
-        path: 'date_issue',
-        message: 'must be a date that exists, written YYYY-MM-DD, from the year 1000',
-      }),
-    ),
-    first('reasons why rows are rejected'),
-  ),
-  warnings: v.pipe(
-    v.array(
-      withExample(v.object({ line: Count, message: v.string() }), {
-        line: 8,
-        message: 'The entries miss the closing balance by 40.00.',
-      }),
-    ),
-    first('warnings'),
-  ),
+  errors: v.pipe(v.array(IssueView), first('reasons why rows are rejected')),
+  warnings: v.pipe(v.array(WarningView), first('warnings')),
   statements: v.pipe(
     v.array(
       withExample(

@@ -33,6 +33,13 @@ export async function readIssues(
   return found.flat();
 }
 
+/** Why a row was rejected. */
+export const IssueView = withExample(v.object({ line: Count, path: v.string(), message: v.string() }), {
+  line: 2,
+  path: 'date_issue',
+  message: 'must be a date that exists, written YYYY-MM-DD, from the year 1000',
+});
+
 /** A warning rejects no row, but somebody should look at it. */
 export const WarningView = withExample(v.object({ line: Count, message: v.string() }), {
   line: 8,

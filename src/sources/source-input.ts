@@ -34,7 +34,8 @@ const CRON_RULE =
   'must be five fields of cron (minute, hour, day, month, day of the week) that come true some day, such as "0 7 * * 1-5"';
 const ZONE_RULE = 'must be the name of a time zone, such as "Europe/Istanbul"';
 
-const Schedule = v.pipe(
+/** When files are collected. */
+export const Schedule = v.pipe(
   v.strictObject({
     every: v.optional(
       v.pipe(

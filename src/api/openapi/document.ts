@@ -16,13 +16,13 @@ import { TestView } from '../../delivery/requests.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { ConflictView } from '../../intake/conflict-view.ts';
 import { DryRunView } from '../../intake/dry-run-view.ts';
-import { ImportView } from '../../intake/import-view.ts';
+import { ImportView, IssueView, WarningView } from '../../intake/import-view.ts';
 import { WithdrawalPlanView } from '../../intake/withdrawal-plan-view.ts';
 import { WithdrawalView } from '../../intake/withdrawal-view.ts';
 import { Movement } from '../../ledger/movement.ts';
 import { TransactionView } from '../../movements/body.ts';
 import { VERSION } from '../../platform/config.ts';
-import { NewSource, SCHEMAS_OF_KINDS, SourceChange } from '../../sources/source-input.ts';
+import { NewSource, SCHEMAS_OF_KINDS, Schedule, SourceChange } from '../../sources/source-input.ts';
 import { RunView, SourceView } from '../../sources/source-view.ts';
 import { StandingWebhookView } from '../../verdict/standing-view.ts';
 import { TemplateView } from '../../verdict/template-view.ts';
@@ -115,6 +115,8 @@ const NAMED: Record<string, v.GenericSchema> = {
   Statement: StatementView,
   Completeness: CompletenessView,
   Conflict: ConflictView,
+  ImportIssue: IssueView,
+  ImportWarning: WarningView,
   Import: ImportView,
   DryRun: DryRunView,
   Withdrawal: WithdrawalView,
@@ -131,6 +133,7 @@ const NAMED: Record<string, v.GenericSchema> = {
   ReplayProgress: ReplayProgressView,
   Source: SourceView,
   ...SCHEMAS_OF_KINDS,
+  Schedule,
   NewSource,
   SourceChange,
   SourceRun: RunView,

@@ -11,6 +11,7 @@ import {
   findImportFiles,
   ImportFileView,
   ImportView,
+  IssueView,
   viewImport,
   viewImports,
   WarningView,
@@ -18,7 +19,7 @@ import {
 import { findImport, listImports } from '../../intake/imports.ts';
 import type { FileReader } from '../../intake/parser-threads.ts';
 import { LISTED_REASONS } from '../../ledger/row-fate.ts';
-import { Count, IdView, withExample } from '../../platform/validation.ts';
+import { Count, IdView } from '../../platform/validation.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import { addUploadRoute } from './imports/create.ts';
 import type { AddRoute } from './route.ts';
@@ -91,13 +92,7 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, reader: FileR
     answer: {
       schema: v.object({
         import: ImportView,
-        errors: v.array(
-          withExample(v.object({ line: Count, path: v.string(), message: v.string() }), {
-            line: 2,
-            path: 'date_issue',
-            message: 'must be a date that exists, written YYYY-MM-DD, from the year 1000',
-          }),
-        ),
+        errors: v.array(IssueView),
         warnings: v.array(WarningView),
       }),
       description: 'The issues, by line, and the import with its counts.',

@@ -708,6 +708,17 @@ export type Conflict = {
     decided_at: string | null;
 };
 
+export type ImportIssue = {
+    line: number;
+    path: string;
+    message: string;
+};
+
+export type ImportWarning = {
+    line: number;
+    message: string;
+};
+
 export type Import = {
     id: number;
     /**
@@ -749,10 +760,7 @@ export type Import = {
     /**
      * The first 3 warnings, by line. GET /v1/imports/{id}/errors lists more of them.
      */
-    first_warnings: Array<{
-        line: number;
-        message: string;
-    }>;
+    first_warnings: Array<ImportWarning>;
     /**
      * The stored statements that statements of the file contradict: the same number or days, the same opening balance, and other entries. A warning says of each by how much.
      */
@@ -857,18 +865,11 @@ export type DryRun = {
     /**
      * The first 1,000 reasons why rows are rejected.
      */
-    errors: Array<{
-        line: number;
-        path: string;
-        message: string;
-    }>;
+    errors: Array<ImportIssue>;
     /**
      * The first 1,000 warnings.
      */
-    warnings: Array<{
-        line: number;
-        message: string;
-    }>;
+    warnings: Array<ImportWarning>;
     /**
      * The first 1,000 statements.
      */
@@ -1446,6 +1447,12 @@ export type S3Credentials = {
     secret_access_key: string;
 };
 
+export type Schedule = unknown & {
+    every?: string;
+    cron?: string;
+    time_zone?: string;
+};
+
 export type NewSource = {
     title: string;
     /**
@@ -1456,11 +1463,7 @@ export type NewSource = {
      * Stored encrypted and never shown again. The kind decides which members there are.
      */
     credentials?: FolderCredentials | SftpCredentials | HttpCredentials | S3Credentials;
-    schedule: unknown & {
-        every?: string;
-        cron?: string;
-        time_zone?: string;
-    };
+    schedule: Schedule;
     account_id?: number | string | null;
     format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43' | 'cfonb120' | 'coda';
     profile?: string | null;
@@ -1494,11 +1497,7 @@ export type SourceChange = {
      * Stored encrypted and never shown again. The kind decides which members there are.
      */
     credentials?: FolderCredentials | SftpCredentials | HttpCredentials | S3Credentials;
-    schedule?: unknown & {
-        every?: string;
-        cron?: string;
-        time_zone?: string;
-    };
+    schedule?: Schedule;
     account_id?: number | string | null;
     format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43' | 'cfonb120' | 'coda';
     profile?: string | null;
@@ -3928,10 +3927,7 @@ export type GetImportResponses = {
             /**
              * The first 3 warnings, by line. GET /v1/imports/{id}/errors lists more of them.
              */
-            first_warnings: Array<{
-                line: number;
-                message: string;
-            }>;
+            first_warnings: Array<ImportWarning>;
             /**
              * The stored statements that statements of the file contradict: the same number or days, the same opening balance, and other entries. A warning says of each by how much.
              */
@@ -4001,15 +3997,8 @@ export type ListImportRejectionsResponses = {
      */
     200: {
         import: Import;
-        errors: Array<{
-            line: number;
-            path: string;
-            message: string;
-        }>;
-        warnings: Array<{
-            line: number;
-            message: string;
-        }>;
+        errors: Array<ImportIssue>;
+        warnings: Array<ImportWarning>;
     };
 };
 
