@@ -2,6 +2,8 @@
 // Draws the charts of the page Now, and shows each verdict that live.js receives.
 
 const charts = document.querySelector('.charts');
+/** Minutes from UTC to the zone in which the page shows times. */
+const offset = Number(charts.dataset.offset);
 
 const seconds = (value) => {
   if (value < 60) return `${Math.floor(value)} s`;
@@ -9,25 +11,51 @@ const seconds = (value) => {
   if (value < 86400) return `${Math.floor(value / 3600)} h`;
   return `${Math.floor(value / 86400)} d`;
 };
+const clock = (at) => new Date((at + offset * 60) * 1000).toISOString().slice(11, 19).replace(/:00$/, '');
 const count = (value) => Math.round(value).toLocaleString('en-US');
 const rate = (value) => (value < 10 ? value.toFixed(1) : count(value));
 const share = (value) => `${Math.floor(value * 1000) / 10} %`;
 
-/** Each chart: its id in the page, the fields of a sample that it shows, how a value is written, and its largest value if fixed. */
+/** Seconds in the largest unit in which they are whole, so that two labels of an axis are never the same. */
+const UNITS = [
+  ['d', 86400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+];
+function wholeUnits(value) {
+  if (value === 0) return '0';
+  const [unit, size] = UNITS.find(([, of]) => value % of === 0) ?? ['s', 1];
+  return `${value / size} ${unit}`;
+}
+
+/** Distances between the labels of an axis: 1, 2 and 5, and the same with more digits. */
+const decimals = (least) =>
+  Array.from({ length: 14 }, (_, power) => [1, 2, 5].map((it) => it * 10 ** (least + power))).flat();
+const WHOLE = decimals(0);
+const TENTHS = decimals(-1);
+const DURATIONS = [
+  ...[1, 2, 5, 10, 20, 30],
+  ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * 60),
+  ...[1, 2, 6, 12].map((hours) => hours * 3600),
+  ...WHOLE.map((days) => days * 86400),
+];
+
+/**
+ * Each chart: its id in the page, the fields of a sample that it shows, how a value is written, the distances between the labels of its axis and
+ * how they are written, and its largest value, if these are not the usual ones.
+ */
 const CHARTS = [
-  { id: 'pending', fields: ['pending'], write: count },
-  { id: 'oldest', fields: ['oldestSeconds'], write: seconds },
-  { id: 'deliveries', fields: ['deliveriesPerSecond'], write: rate },
-  { id: 'imports', fields: ['importsPerSecond'], write: rate },
+  { id: 'pending', fields: ['pending'], write: count, steps: WHOLE },
+  { id: 'oldest', fields: ['oldestSeconds'], write: seconds, steps: DURATIONS, label: wholeUnits },
+  { id: 'deliveries', fields: ['deliveriesPerSecond'], write: rate, steps: TENTHS },
+  { id: 'imports', fields: ['importsPerSecond'], write: rate, steps: TENTHS },
   { id: 'success', fields: ['successShare'], write: share, most: 1 },
-  { id: 'latency', fields: ['p50', 'p95', 'p99'], write: count },
+  { id: 'latency', fields: ['p50', 'p95', 'p99'], write: count, steps: WHOLE },
 ];
 
 const SERIES = ['--series-1', '--series-2', '--series-3'];
 const HEIGHT = 110;
-
-/** The distances between the labels of counts, which are whole. */
-const WHOLE = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((it) => it * 10 ** power)).flat();
 
 /** As many samples as the service keeps. */
 const KEPT = 300;
@@ -52,7 +80,8 @@ function createPlot(chart) {
   const options = {
     width: holder.clientWidth,
     height: HEIGHT,
-    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    // The labels are those of the chosen zone. Where they stand is the same in all zones.
+    tzDate: (at) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC'),
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     // With fewer than two samples, uPlot would show years. So the axis shows a minute at least.
@@ -66,13 +95,13 @@ function createPlot(chart) {
       y: { range: (_plot, _least, most) => [0, chart.most ?? Math.max(most ?? 0, 1) * 1.1] },
     },
     axes: [
-      { ...axis, size: 22, space: 70 },
+      { ...axis, size: 22, space: 70, values: (_plot, ticks) => ticks.map(clock) },
       {
         ...axis,
         size: 52,
-        space: 30,
-        ...(chart.write === count ? { incrs: WHOLE } : {}),
-        values: (_plot, ticks) => ticks.map(chart.write),
+        space: 24,
+        ...(chart.steps === undefined ? {} : { incrs: chart.steps }),
+        values: (_plot, ticks) => ticks.map(chart.label ?? chart.write),
       },
     ],
     series: [

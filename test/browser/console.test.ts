@@ -110,6 +110,37 @@ describe('the console in a browser', () => {
     },
   );
 
+  it('never writes two labels of an axis alike', async () => {
+    const { page } = await visit('/ops');
+    const alike = await page.evaluate(`(async () => {
+      const found = [];
+      for (const most of [0, 0.4, 1, 3, 9, 45, 100, 150, 4_000, 100_000, 3_000_000]) {
+        const names = CHARTS.filter(({ id }) => id !== 'success').flatMap(({ fields }) => fields);
+        samples = [1, 2].map((at) => ({ at, ...Object.fromEntries(names.map((name) => [name, most])) }));
+        drawAll();
+        // A chart is drawn after the task that made it.
+        await new Promise((resolve) => setTimeout(resolve));
+        for (const { chart, plot } of plots) {
+          const labels = plot.axes[1]._values;
+          if (labels.length < 2 || new Set(labels).size < labels.length) found.push({ id: chart.id, most, labels });
+        }
+      }
+      return found;
+    })()`);
+    expect(alike).toEqual([]);
+  });
+
+  it('writes the times of its charts in the zone of the page', async () => {
+    const { page } = await visit('/ops');
+    const noon = Date.UTC(2026, 0, 31, 12) / 1000;
+    const labels = () => page.evaluate(`[${noon}, ${noon + 30}].map(clock)`);
+    expect(await labels()).toEqual(['12:00', '12:00:30']);
+    await page.getByRole('link', { name: 'show them in +03' }).click();
+    await page.waitForLoadState();
+    expect(await labels()).toEqual(['15:00', '15:00:30']);
+    await page.close();
+  });
+
   it('draws its charts, and keeps them up to date', async () => {
     const { page, faults } = await visit('/ops');
     const value = page.locator('#value-pending');

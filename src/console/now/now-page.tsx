@@ -34,7 +34,7 @@ export const NowPage = ({ now }: { now: Now }) => (
     <div id="now-rest">
       <Rest now={now} />
     </div>
-    <section class="charts" aria-label="The last minutes">
+    <section class="charts" aria-label="The last minutes" data-offset={shownZone().minutes}>
       {CHARTS.map(([id, title, unit]) => (
         <figure class="chart">
           <figcaption>
