@@ -199,8 +199,7 @@ export function createRunner({
 
   /**
    * BullMQ keeps only the last job that is added while one is active, so each job that is added here may replace the job of a wake-up. The cause
-   * of the wake-up was committed before, so another read of the state finds it. A job that
-   * comes earlier than the one before is added in the same way.
+   * of the wake-up was committed before, so another read of the state finds it. If something is due earlier, an earlier job is left in the same way.
    */
   async function leaveJob(webhookId: string, wait: number): Promise<void> {
     const dueAt = clock.now() + wait;
