@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readConfig } from '../../src/platform/config.ts';
@@ -6,7 +7,7 @@ import { createOperatorToken } from '../../src/platform/tokens.ts';
 import { startService } from '../../src/service.ts';
 import { newDataDir } from '../support/data-dir.ts';
 import { until } from '../support/until.ts';
-import { documentOf, reasonOf, runHere } from './command.ts';
+import { documentOf, reasonOf, runHere, spawnCli } from './command.ts';
 import { answering, useRunningService } from './running-service.ts';
 
 const running = useRunningService();
@@ -132,12 +133,28 @@ describe('ledgerbell status without a service', () => {
     );
   });
 
-  it('says so when the service accepts the connection and does not answer', async () => {
+  /** A service that accepts connections and does not answer. */
+  async function startSilent() {
     const silent = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void silent.close());
-    await new Promise((resolve) => silent.once('listening', resolve));
+    await once(silent, 'listening');
     const address = silent.address();
-    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    return { silent, url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}` };
+  }
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('ends on %s while the service does not answer', async (signal, exitCode) => {
+    const { silent, url } = await startSilent();
+    const child = spawnCli(['status'], remote(url));
+    await once(silent, 'connection');
+    child.kill(signal);
+    expect(await once(child, 'exit')).toEqual([exitCode, null]);
+  });
+
+  it('says so when the service accepts the connection and does not answer', async () => {
+    const { url } = await startSilent();
     expect(reasonOf(await runHere(['status'], remote(url)))).toMatch(
       new RegExp(`^error: The service at ${url}/ has not answered within 9 s\\. Without the service: `),
     );
