@@ -46,6 +46,7 @@ interface Day {
 export async function runStatementClient(options: StatementClientOptions): Promise<void> {
   const { rate, dice, record, send, withdraw, customerId, account, stopping } = options;
   const makeEntries = createEntryMaker(options);
+  const holders: Holders = new Map();
   let before: Day | null = null;
   let today: Day = { date: dateOf(0), opening: dice.whole(-99_999, 9_999_999), entries: [] };
   let days = 1;
@@ -66,15 +67,16 @@ export async function runStatementClient(options: StatementClientOptions): Promi
     const covered: readonly Day[] = before !== null && dice.whole(1, 5) === 1 ? [before, today] : [today];
     const file = toFile(options, covered, isFinal, statements);
     const importId = await send(file);
-    if (importId !== null) acknowledge(record, covered);
+    if (importId !== null) acknowledge(record, covered, holders);
     const isWithdrawn = withdraw !== undefined && typeof importId === 'string' && dice.whole(1, 6) === 1;
     if (isWithdrawn) {
-      takeBack(record, made);
+      takeBack(record, covered, holders);
       await withdraw(importId);
     }
     // The same content a second time must change nothing. A day without its final statement would be missing in the books.
     if ((isWithdrawn && isFinal) || dice.whole(1, 8) === 1) {
-      if ((await send({ ...file, name: `${file.name}-again` })) !== null) acknowledge(record, covered);
+      if ((await send({ ...file, name: `${file.name}-again` })) !== null)
+        acknowledge(record, covered, holders);
     }
     if (isFinal) {
       before = today;
@@ -126,15 +128,24 @@ function toFile(
   return { name: statement.number, content: dice.whole(1, 3) === 1 ? gzipSync(text) : text };
 }
 
-/** Only the withdrawn import has these entries. */
-function takeBack(record: ClientRecord, entries: readonly Entry[]): void {
-  for (const { description } of entries)
-    Object.assign(record.sent.get(nameOf(description)) ?? {}, { acknowledged: false, isWithdrawn: true });
+/** How many imports that were acknowledged and not withdrawn have an entry, by its name. */
+type Holders = Map<string, number>;
+
+const namesIn = (days: readonly Day[]): Set<string> =>
+  new Set(days.flatMap(({ entries }) => entries.map(({ description }) => nameOf(description))));
+
+/** An import is withdrawn. What no other import has need not be stored any more. */
+function takeBack(record: ClientRecord, days: readonly Day[], holders: Holders): void {
+  for (const name of namesIn(days)) {
+    const left = (holders.get(name) ?? 0) - 1;
+    holders.set(name, left);
+    if (left === 0) Object.assign(record.sent.get(name) ?? {}, { acknowledged: false, isWithdrawn: true });
+  }
 }
 
-function acknowledge(record: ClientRecord, days: readonly Day[]): void {
-  for (const { description } of days.flatMap(({ entries }) => entries)) {
-    const sent = record.sent.get(nameOf(description));
-    if (sent !== undefined) sent.acknowledged = true;
+function acknowledge(record: ClientRecord, days: readonly Day[], holders: Holders): void {
+  for (const name of namesIn(days)) {
+    holders.set(name, (holders.get(name) ?? 0) + 1);
+    Object.assign(record.sent.get(name) ?? {}, { acknowledged: true });
   }
 }
