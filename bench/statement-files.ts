@@ -15,14 +15,13 @@ import {
 export const STATEMENT_IBAN = 'TR320010009999901234567890';
 
 /** CFONB 120 and Norma 43 name the account as banks of France and Spain do. */
-const IBANS_OF_COUNTRIES: Partial<Record<FileFormat, string>> = {
+const IBANS_OF_COUNTRIES: Partial<Record<FileFormat | 'ndjson', string>> = {
   cfonb120: 'FR7630006000011234567890189',
   norma43: 'ES9121000418450200051332',
 };
 
 /** The IBAN of the account that a file of the benchmark is of. */
-export const ibanIn = (format: FileFormat | 'ndjson'): string =>
-  (format === 'ndjson' ? undefined : IBANS_OF_COUNTRIES[format]) ?? STATEMENT_IBAN;
+export const ibanIn = (format: FileFormat | 'ndjson'): string => IBANS_OF_COUNTRIES[format] ?? STATEMENT_IBAN;
 
 const accountIn = (format: FileFormat): FileAccount => ({ iban: ibanIn(format), currency: 'TRY' });
 

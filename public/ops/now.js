@@ -5,29 +5,24 @@ const charts = document.querySelector('.charts');
 /** Minutes from UTC to the zone in which the page shows times. */
 const offset = Number(charts.dataset.offset);
 
-const seconds = (value) => {
-  if (value < 60) return `${Math.floor(value)} s`;
-  if (value < 3600) return `${Math.floor(value / 60)} min`;
-  if (value < 86400) return `${Math.floor(value / 3600)} h`;
-  return `${Math.floor(value / 86400)} d`;
-};
-const clock = (at) => new Date((at + offset * 60) * 1000).toISOString().slice(11, 19).replace(/:00$/, '');
-const count = (value) => Math.round(value).toLocaleString('en-US');
-const rate = (value) => (value < 10 ? value.toFixed(1) : count(value));
-const share = (value) => `${Math.floor(value * 1000) / 10} %`;
-
-/** Seconds in the largest unit in which they are whole, so that two labels of an axis are never the same. */
+/** Units of time, and their seconds. */
 const UNITS = [
   ['d', 86400],
   ['h', 3600],
   ['min', 60],
   ['s', 1],
 ];
-function wholeUnits(value) {
-  if (value === 0) return '0';
-  const [unit, size] = UNITS.find(([, of]) => value % of === 0) ?? ['s', 1];
-  return `${value / size} ${unit}`;
-}
+const inUnits = (value, fits) => {
+  const [unit, size] = UNITS.find(([, of]) => fits(of)) ?? UNITS.at(-1);
+  return `${Math.floor(value / size)} ${unit}`;
+};
+const seconds = (value) => inUnits(value, (size) => value >= size);
+/** In the largest unit in which it is whole, so that two labels of an axis are never the same. */
+const wholeSeconds = (value) => (value === 0 ? '0' : inUnits(value, (size) => value % size === 0));
+const clock = (at) => new Date((at + offset * 60) * 1000).toISOString().slice(11, 19).replace(/:00$/, '');
+const count = (value) => Math.round(value).toLocaleString('en-US');
+const rate = (value) => (value < 10 ? value.toFixed(1) : count(value));
+const share = (value) => `${Math.floor(value * 1000) / 10} %`;
 
 /** Distances between the labels of an axis: 1, 2 and 5, and the same with more digits. */
 const decimals = (least) =>
@@ -47,7 +42,7 @@ const DURATIONS = [
  */
 const CHARTS = [
   { id: 'pending', fields: ['pending'], write: count, steps: WHOLE },
-  { id: 'oldest', fields: ['oldestSeconds'], write: seconds, steps: DURATIONS, label: wholeUnits },
+  { id: 'oldest', fields: ['oldestSeconds'], write: seconds, steps: DURATIONS, label: wholeSeconds },
   { id: 'deliveries', fields: ['deliveriesPerSecond'], write: rate, steps: TENTHS },
   { id: 'imports', fields: ['importsPerSecond'], write: rate, steps: TENTHS },
   { id: 'success', fields: ['successShare'], write: share, most: 1 },

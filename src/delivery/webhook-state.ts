@@ -220,8 +220,8 @@ async function readBatches(sql: Sql, rows: readonly Row[]): Promise<Map<string, 
 }
 
 /**
- * How long a batch that is not full still waits. Its first movement may have waited less than 0 ms: the movement was stored before the clock was
- * set back, or after one that was. Then the batch is due, because nothing says how long it has waited. Milliseconds.
+ * For how many milliseconds a batch that is not full still waits. Movements are never listed before older ones, so after the clock was set back, the
+ * time of its first movement may be in the future. Then nothing says how long the batch has waited, and it is due.
  */
 const batchIn = (waitMs: number, waitedMs: number): number =>
   waitedMs < 0 ? 0 : Math.max(0, waitMs - waitedMs);

@@ -14,6 +14,7 @@ import { checkBeginning } from '../../packages/statements/src/read-files.ts';
 import { decodeStart } from '../../packages/statements/src/shared/decode.ts';
 import { detectEncoding } from '../../packages/statements/src/shared/detect-encoding.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
+import { processorTimeOf } from '../support/processor-time.ts';
 import { FORMATS } from './format-table.ts';
 
 /** What reads a file takes time that grows with the length of the file, and not with its square. */
@@ -87,15 +88,6 @@ const FILLS = [
 const SHORT = 64 * 1024;
 const LONG = 4 * SHORT;
 
-/** Milliseconds of processor time, which what else a busy machine does hardly changes. */
-async function time(read: Reader, text: string): Promise<number> {
-  const before = process.cpuUsage();
-  const result = read(text);
-  if (result instanceof Promise) await result;
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
-}
-
 /** Times below this say nothing about how they grow. Milliseconds. */
 const LEAST = 1_000;
 const MOST = 2_000;
@@ -105,12 +97,15 @@ const TRIES = 5;
 
 /** Takes the best of several tries: the collection of garbage comes when it will. */
 async function expectLinear(read: Reader, beginning: string, fill: string): Promise<void> {
-  const textOf = (size: number) => `${beginning}${fill.repeat(size / fill.length)}x`;
+  const timeOf = (size: number) => {
+    const text = `${beginning}${fill.repeat(size / fill.length)}x`;
+    return processorTimeOf(() => read(text));
+  };
   let [short, long] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let at = 0; at < TRIES; at += 1) {
-    long = Math.min(long, await time(read, textOf(LONG)));
+    long = Math.min(long, await timeOf(LONG));
     if (long <= LEAST) return;
-    short = Math.min(short, await time(read, textOf(SHORT)));
+    short = Math.min(short, await timeOf(SHORT));
     if (long <= GROWTH * short && long <= MOST) return;
     // Further tries would take minutes.
     if (long > 5 * MOST) break;

@@ -1,23 +1,18 @@
 import { expect } from 'vitest';
+import { processorTimeOf } from './processor-time.ts';
 
 /** The most milliseconds of processor time, on average, for which work may keep a process to itself. */
 const MOST_AT_A_TIME = 50;
 
-/**
- * Expects that the event loop turns while something works. Counts the processor time of this process alone, so that a busy machine changes
- * nothing.
- * @param work must not throw.
- */
+/** Expects that the event loop turns while something works. @param work must not throw. */
 export async function expectTurns(work: () => Promise<unknown>): Promise<void> {
   let turns = 0;
   let isOver = false;
   const others = (async () => {
     for (; !isOver; turns += 1) await new Promise((resolve) => setImmediate(resolve));
   })();
-  const before = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(before);
+  const time = await processorTimeOf(work);
   isOver = true;
   await others;
-  expect(turns).toBeGreaterThan((user + system) / 1_000 / MOST_AT_A_TIME - 2);
+  expect(turns).toBeGreaterThan(time / MOST_AT_A_TIME - 2);
 }

@@ -79,7 +79,7 @@ export function createResultWriter(
   }: { log: Log; metrics?: DeliveryMetrics | undefined; onLocked?: (lease: Lease) => void },
 ): ResultWriter {
   const isDebug = log.isLevelEnabled('debug');
-  /** When the log last told of a first failure of a webhook, by the clock. With `max`, the cache would take the memory of all of them at once. */
+  /** When the log last told of a first failure of a webhook, by the clock. Unlike `max`, `maxSize` allocates nothing in advance. */
   const toldOf = new LRUCache<string, number>({ maxSize: MOST_TOLD, sizeCalculation: () => 1 });
   function logAttempt(webhookId: string, result: AttemptResult): void {
     const {
